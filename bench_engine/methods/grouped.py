@@ -57,7 +57,7 @@ GROUPED = by_name(
         'the same untouched model through torch.compile(backend="gir"), the memory-first compiler',
         "bench_engine.methods.grouped_gir:GirModel",
         compressible=False,
-        sources=(*GROUPED_SOURCES, "bench_engine/kernels/gir/prelude.h"),
+        sources=(*GROUPED_SOURCES, "bench_engine/kernels/gir/cpu/prelude.h"),
         needs_compiler=True,
     ),
     _parallel_op(

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir import toolchain
+from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.native import extension
 
 CALLS, WARM_UP, TABLES = 10, 300, 26

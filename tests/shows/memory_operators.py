@@ -16,7 +16,7 @@ import os
 import torch
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir.tuning import measure
+from bench_engine.kernels.gir.backend.tuning import measure
 from bench_engine.methods.operators.memory_operators import OPERATORS, SIZES
 
 

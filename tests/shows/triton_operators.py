@@ -43,14 +43,16 @@ def environment(folder: Path, device: str) -> None:
 
 def prepare(device: str) -> None:
     """Shorter tuning, and on the CPU the interpreter in place of C++."""
-    from bench_engine.kernels.gir import tuning
+    from bench_engine.kernels.gir.backend import tuning
+    from bench_engine.kernels.gir.gpu.triton_calls import Triton
+    from bench_engine.kernels.gir.region import BACKENDS
 
-    tuning._BUDGET_S = 0.1
+    tuning.BUDGET_S = 0.1
     if device == "cpu":
-        interpreted = tuning.Triton()
+        interpreted = Triton()
         interpreted.device = "cpu"
-        tuning.BACKENDS["cpu"] = interpreted
-        tuning.MEASURED, tuning._BUDGET_S = 2, 0.01
+        BACKENDS["cpu"] = interpreted
+        tuning.MEASURED, tuning.BUDGET_S = 2, 0.01
 
 
 def guarded(record: dict[str, Any], what: Callable[[], Any]) -> Any:
@@ -75,8 +77,8 @@ def check(name: str, rows: int, columns: int, way: str, blocks: tuple[int, int, 
     from generated import compare, in_blocks
     from gir_operators import operators
 
-    from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-    from bench_engine.kernels.gir.strategy import Blocks
+    from bench_engine.kernels.gir.gpu.blocks import Blocks
+    from bench_engine.kernels.gir.program.rewrites import online, optimize, recompute
 
     changes: dict[str, Callable] = {
         "stored": optimize,
@@ -259,7 +261,7 @@ def about(device: str) -> dict[str, Any]:
 
     said: dict[str, Any] = {"torch": torch.__version__, "triton": triton.__version__, "device": device}
     if device == "cuda":
-        from bench_engine.kernels.gir.cost import gpu
+        from bench_engine.kernels.gir.gpu.gpu_cost import gpu
 
         said |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "copy": str(gpu())}
     return said

@@ -12,9 +12,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from bench_engine.kernels.gir.ir import Kernel, UnsupportedError
 from bench_engine.kernels.gir.lowering import OTHERS, POINTWISE, VIEWS, lower, ndtr
-from bench_engine.kernels.gir.tuning import BACKENDS
+from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError
+from bench_engine.kernels.gir.region import BACKENDS
 
 aten = torch.ops.aten
 # Ops that torch says in terms of others that lowering knows.

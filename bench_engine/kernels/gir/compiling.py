@@ -15,10 +15,10 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench_engine.kernels.gir import toolchain
+from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
-from bench_engine.kernels.gir.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.lowering import size_of
+from bench_engine.kernels.gir.program.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.region import Region
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick

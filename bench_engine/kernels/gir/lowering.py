@@ -11,8 +11,8 @@ from typing import Any, cast
 import torch
 from torch import fx
 
-from bench_engine.kernels.gir import ir
-from bench_engine.kernels.gir.ir import (
+from bench_engine.kernels.gir.program import ir
+from bench_engine.kernels.gir.program.ir import (
     Address,
     Argument,
     Buffer,

@@ -14,16 +14,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.gir import toolchain
-from bench_engine.kernels.gir.ir import Buffer, GirError, Kernel
-from bench_engine.kernels.gir.text import parse, to_text
-from bench_engine.kernels.gir.traffic import traffic
-from bench_engine.kernels.gir.tuning import BACKENDS, Candidate
+from bench_engine.kernels.gir.backend import toolchain
+from bench_engine.kernels.gir.backend.tuning import Candidate
+from bench_engine.kernels.gir.cpu.cpp import Cpp
+from bench_engine.kernels.gir.gpu.triton_calls import Triton
+from bench_engine.kernels.gir.program.ir import Buffer, GirError, Kernel
+from bench_engine.kernels.gir.program.text import parse, to_text
+from bench_engine.kernels.gir.program.traffic import traffic
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import nothing, quick
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError
 from bench_engine.kernels.native.watched import is_plain
 
+BACKENDS: dict[str, Cpp | Triton] = {backend.device: backend for backend in (Cpp(), Triton())}
 _MOST_LAYOUTS = 100  # that a region remembers
 _TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
 _DIFFERS = "its result differs from the original's"

@@ -26,7 +26,7 @@ OPERATORS = by_name(
         "gir",
         'the memory-first compiler: gir.compile, or for training steps torch.compile(backend="gir")',
         "bench_engine.methods.operators.operator_gir:GirOperator",
-        sources=(*OPERATOR_SOURCES, "bench_engine/kernels/gir/prelude.h"),
+        sources=(*OPERATOR_SOURCES, "bench_engine/kernels/gir/cpu/prelude.h"),
         needs_compiler=True,
     ),
 )

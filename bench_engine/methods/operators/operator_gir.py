@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir.cost import caches, machine
-from bench_engine.kernels.gir.traffic import traffic
+from bench_engine.kernels.gir.cpu.calibration import caches, machine
+from bench_engine.kernels.gir.program.traffic import traffic
 from bench_engine.kernels.native import extension
 from bench_engine.methods.operators.memory_operators import Inputs, Operator
 from bench_engine.methods.operators.operator_methods import TorchOperator, wants_gradients

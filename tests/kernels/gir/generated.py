@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.gir import toolchain
+from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import to_kernel
-from bench_engine.kernels.gir.codegen import unit
 from bench_engine.kernels.gir.compiling import traced
-from bench_engine.kernels.gir.ir import Kernel, UnsupportedError, loops
-from bench_engine.kernels.gir.region import Region
-from bench_engine.kernels.gir.rewrites import optimize
-from bench_engine.kernels.gir.strategy import Blocks, Strategy, blocked, schedule
-from bench_engine.kernels.gir.text import parse, to_text
-from bench_engine.kernels.gir.tuning import BACKENDS
+from bench_engine.kernels.gir.cpu.codegen import unit
+from bench_engine.kernels.gir.cpu.strategy import Strategy, schedule
+from bench_engine.kernels.gir.gpu.blocks import Blocks, blocked
+from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError, loops
+from bench_engine.kernels.gir.program.rewrites import optimize
+from bench_engine.kernels.gir.program.text import parse, to_text
+from bench_engine.kernels.gir.region import BACKENDS, Region
 
 WIDTH = toolchain.vector_width()
 

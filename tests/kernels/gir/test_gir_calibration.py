@@ -4,31 +4,34 @@ from pathlib import Path
 
 import pytest
 
-from bench_engine.kernels.gir import cost, toolchain
-from bench_engine.kernels.gir.cost import CYCLES, caches, machine
-from bench_engine.kernels.gir.ir import REDUCTIONS
-from bench_engine.kernels.gir.rewrites import _EXPENSIVE
+from bench_engine.kernels.gir.backend import toolchain
+from bench_engine.kernels.gir.cpu import calibration
+from bench_engine.kernels.gir.cpu.calibration import CYCLES, caches, machine
+from bench_engine.kernels.gir.program.ir import REDUCTIONS
+from bench_engine.kernels.gir.program.rewrites import _EXPENSIVE
 
-LEVELS = {"L2", "L3", "memory"}
+LEVELS = {"L1", "L2", "L3", "memory"}
 
 
 @pytest.fixture
-def one() -> cost.Machine:
+def one() -> calibration.Machine:
     machine.cache_clear()
     return machine(1)
 
 
-def test_all_of_it_is_measured(one: cost.Machine) -> None:
-    assert set(one.one) == set(one.all) == {"L1", *LEVELS}
+def test_all_of_it_is_measured(one: calibration.Machine) -> None:
+    assert set(one.one) == set(one.all) == LEVELS
     assert set(one.rows) == set(one.fetched) == LEVELS
     assert set(one.cycles) == set(CYCLES)
+    assert 0 < one.plain < one.cycles["exp"]
+    assert one.plain < one.chain
     for values in (one.one, one.all, one.rows, one.fetched, one.cycles):
         assert all(0 < value < 1e7 for value in values.values()), values
 
 
-def test_what_lies_farther_takes_longer(one: cost.Machine) -> None:
+def test_what_lies_farther_takes_longer(one: calibration.Machine) -> None:
     assert one.one["L1"] > one.one["memory"]
-    assert one.rows["L2"] < one.rows["memory"]
+    assert one.rows["L1"] < one.rows["L2"] < one.rows["memory"]
     assert one.cycles["exp"] < one.cycles["log1p"]
 
 
@@ -36,7 +39,7 @@ def test_each_computation_that_is_not_done_twice_for_nothing_has_its_cycles() ->
     assert set(CYCLES) - set(REDUCTIONS) == _EXPENSIVE
 
 
-def test_it_is_measured_once(one: cost.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_measured_once(one: calibration.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.cache_clear()
     monkeypatch.setattr(toolchain, "compile_unit", lambda *given: pytest.fail("measured again"))
     assert machine(1) == one
@@ -47,6 +50,6 @@ def test_caches_are_those_of_the_system_or_common_sizes(monkeypatch: pytest.Monk
     caches.cache_clear()
     monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))
     try:
-        assert caches() == cost.Caches()
+        assert caches() == calibration.Caches()
     finally:
         caches.cache_clear()

@@ -15,7 +15,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir import compiling, toolchain, tuning
+from bench_engine.kernels.gir import compiling
+from bench_engine.kernels.gir.backend import toolchain, tuning
+from bench_engine.kernels.gir.cpu.cpp import Cpp
 from bench_engine.kernels.native.extension import CompileError
 from tests.kernels.gir.children import holds_in_a_child
 
@@ -49,7 +51,7 @@ def always(monkeypatch: pytest.MonkeyPatch, kernel: bool) -> None:
     """Measuring that lets the kernels win, or the original."""
     real = tuning.measure
     monkeypatch.setattr(
-        "bench_engine.kernels.gir.tuning.measure",
+        "bench_engine.kernels.gir.backend.tuning.measure",
         lambda calls: [t if kernel else 1e9 for t in real(calls, 0.01)[:-1]] + [1e8],
     )
 
@@ -206,8 +208,8 @@ def test_a_tensor_made_of_sizes_is_no_size(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_candidate_that_writes_nothing_is_never_served(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, kernel=True)
-    real = tuning.Cpp.build
-    monkeypatch.setattr(tuning.Cpp, "build", lambda *given: [lambda *_: 0, *real(*given)[1:]])
+    real = Cpp.build
+    monkeypatch.setattr(Cpp, "build", lambda *given: [lambda *_: 0, *real(*given)[1:]])
     x = torch.randn(64, 33)
     softmax(x)  # whose memory is free now, and holds what is wanted
     compiled = gir.compile(softmax, [x])
@@ -301,7 +303,7 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pat
 SCRIPT = """
 import torch
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir import tuning
+from bench_engine.kernels.gir.backend import tuning
 tuning.MEASURED = 2
 x = torch.randn(64, 33, generator=torch.Generator().manual_seed(1))
 f = gir.compile(lambda x: x.softmax(-1), [x])

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir import toolchain, tuning
+from bench_engine.kernels.gir.backend import toolchain, tuning
 from bench_engine.kernels.native import extension
 from tests.kernels.gir.children import holds_in_a_child, wait_for_the_end
 
@@ -28,7 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(toolchain, "key", lambda *parts: real(*(part for part in parts if not isinstance(part, bool))))
     monkeypatch.setattr(tuning, "MEASURED", 1)
     monkeypatch.setattr(
-        "bench_engine.kernels.gir.tuning.measure", lambda calls: [call() is None for call in calls[:-1]] + [1e9]
+        "bench_engine.kernels.gir.backend.tuning.measure", lambda calls: [call() is None for call in calls[:-1]] + [1e9]
     )
     if extension.python_module() is None:
         pytest.skip("csrc/python is not built: the headers of Python are missing")

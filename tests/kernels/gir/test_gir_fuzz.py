@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from generated import WIDTH, Case, build, case, compare
 from torch import Tensor
 
-from bench_engine.kernels.gir.ir import Kernel
-from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import WHOLE, Strategy
+from bench_engine.kernels.gir.cpu.strategy import WHOLE, Strategy
+from bench_engine.kernels.gir.program.ir import Kernel
+from bench_engine.kernels.gir.program.rewrites import online, optimize, recompute
 
 GRAPHS, SEEDS = 40, 5  # so many graphs for each seed
 

@@ -6,8 +6,8 @@ from generated import WIDTH, build, case, compare
 from gir_operators import operators
 from torch import Tensor
 
-from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Strategy
+from bench_engine.kernels.gir.cpu.strategy import Strategy
+from bench_engine.kernels.gir.program.rewrites import online, optimize, recompute
 
 OPERATORS = operators(37, 45)  # no multiples of a vector
 

@@ -7,10 +7,10 @@ import pytest
 from generated import naive
 from test_gir_fuzz import graph
 
-from bench_engine.kernels.gir import rewrites
-from bench_engine.kernels.gir.ir import Kernel
-from bench_engine.kernels.gir.text import parse, to_text
-from bench_engine.kernels.gir.traffic import LEVELS, Caches, traffic
+from bench_engine.kernels.gir.program import rewrites
+from bench_engine.kernels.gir.program.ir import Kernel
+from bench_engine.kernels.gir.program.text import parse, to_text
+from bench_engine.kernels.gir.program.traffic import LEVELS, Caches, traffic
 
 HEAD = """
 kernel k {

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir.codegen import function
-from bench_engine.kernels.gir.cost import Machine, predict
-from bench_engine.kernels.gir.ir import loops
-from bench_engine.kernels.gir.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
-from bench_engine.kernels.gir.text import parse, to_text
-from bench_engine.kernels.gir.traffic import Caches, traffic
+from bench_engine.kernels.gir.cpu.calibration import Machine
+from bench_engine.kernels.gir.cpu.codegen import function
+from bench_engine.kernels.gir.cpu.cost import predict
+from bench_engine.kernels.gir.cpu.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule
+from bench_engine.kernels.gir.program.ir import loops
+from bench_engine.kernels.gir.program.text import parse, to_text
+from bench_engine.kernels.gir.program.traffic import Caches, traffic
 
 BAG = """  par n{0} < 16 {{
       reduce l{0} < 4 {{

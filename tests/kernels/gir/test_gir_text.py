@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench_engine.kernels.gir.ir import GirError, Size
-from bench_engine.kernels.gir.text import parse, to_text
+from bench_engine.kernels.gir.program.ir import GirError, Size
+from bench_engine.kernels.gir.program.text import parse, to_text
 
 SOFTMAX = """\
 kernel softmax {

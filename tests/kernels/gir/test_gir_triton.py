@@ -19,13 +19,15 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from bench_engine.kernels import gir
-from bench_engine.kernels.gir import tuning
+from bench_engine.kernels.gir.backend import tuning
 from bench_engine.kernels.gir.compiling import compile_graph
-from bench_engine.kernels.gir.ir import Kernel, check, instructions, loops
-from bench_engine.kernels.gir.region import Region
-from bench_engine.kernels.gir.rewrites import online, optimize, recompute
-from bench_engine.kernels.gir.strategy import Blocks, blocked
-from bench_engine.kernels.gir.triton_codegen import function, unit
+from bench_engine.kernels.gir.gpu import triton_calls
+from bench_engine.kernels.gir.gpu.blocks import Blocks, blocked
+from bench_engine.kernels.gir.gpu.triton_calls import Triton
+from bench_engine.kernels.gir.gpu.triton_codegen import function, unit
+from bench_engine.kernels.gir.program.ir import Kernel, check, instructions, loops
+from bench_engine.kernels.gir.program.rewrites import online, optimize, recompute
+from bench_engine.kernels.gir.region import BACKENDS, Region
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numpy, in the interpreter
@@ -165,21 +167,21 @@ def test_special_values_come_out_as_torch_gives_them(blocks: Blocks) -> None:
 
 
 @pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> tuning.Triton:
+def backend(monkeypatch: pytest.MonkeyPatch) -> Triton:
     """Triton for what is on the CPU too, with few candidates that win."""
-    own = tuning.Triton()
+    own = Triton()
     own.device = DEVICE
-    monkeypatch.setitem(tuning.BACKENDS, DEVICE, own)
+    monkeypatch.setitem(BACKENDS, DEVICE, own)
     monkeypatch.setattr(tuning, "MEASURED", 2)
-    monkeypatch.setattr(tuning, "_BUDGET_S", 0.01)
+    monkeypatch.setattr(tuning, "BUDGET_S", 0.01)
     return own
 
 
 @interpreted
-def test_a_region_is_decided_kept_and_explained(backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_is_decided_kept_and_explained(backend: Triton, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tuning.measure
     monkeypatch.setattr(tuning, "measure", lambda calls: [*real(calls)[:-1], 1e9])
-    monkeypatch.setattr(tuning, "measure_on_gpu", lambda calls: [*real(calls)[:-1], 1e9])
+    monkeypatch.setattr(triton_calls, "measure_on_gpu", lambda calls: [*real(calls)[:-1], 1e9])
     a = x(6, 10).to(DEVICE)
     said = gir.explain(lambda a: a.softmax(-1), [a])
     for part in ("Triton: ", "warps", "bytes after", "kernel region_0", "@triton.jit", "num_warps="):
@@ -196,7 +198,7 @@ def test_a_region_is_decided_kept_and_explained(backend: tuning.Triton, monkeypa
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("leaves_out", [True, False])
 def test_a_wrong_candidate_is_never_served(
-    leaves_out: bool, count: int, backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch
+    leaves_out: bool, count: int, backend: Triton, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one, whose last element is not written or 1 too large; it would be the fastest."""
     real = backend.build
@@ -217,8 +219,8 @@ def test_a_wrong_candidate_is_never_served(
 
     monkeypatch.setattr(backend, "build", build)
     monkeypatch.setattr(tuning, "MEASURED", count)
-    for name in ("measure", "measure_on_gpu"):
-        monkeypatch.setattr(tuning, name, lambda calls: [float(n) for n in range(len(calls))])
+    for module, name in ((tuning, "measure"), (triton_calls, "measure_on_gpu")):
+        monkeypatch.setattr(module, name, lambda calls: [float(n) for n in range(len(calls))])
     a = x(6, 12 + 2 * count + leaves_out).to(DEVICE)
     fast = gir.compile(fn, [a])
     for _ in range(2):
@@ -234,7 +236,7 @@ def test_a_wrong_candidate_is_never_served(
 @interpreted
 @pytest.mark.parametrize("faster", [True, False])
 def test_a_whole_that_is_slower_than_the_function_is_not_served(
-    faster: bool, backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch
+    faster: bool, backend: Triton, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fn(a: Tensor) -> Tensor:
         return torch.cumsum(a.softmax(-1), 1)
@@ -245,8 +247,8 @@ def test_a_whole_that_is_slower_than_the_function_is_not_served(
         compared.append(len(calls))
         return [float(n) if faster or len(compared) < 3 else -float(n) for n in range(len(calls))]
 
-    for name in ("measure", "measure_on_gpu"):
-        monkeypatch.setattr(tuning, name, measure)
+    for module, name in ((tuning, "measure"), (triton_calls, "measure_on_gpu")):
+        monkeypatch.setattr(module, name, measure)
     a = x(6, 20 + faster).to(DEVICE)
     fast = gir.compile(fn, [a])
     torch.testing.assert_close(fast(a), fn(a))
@@ -257,7 +259,7 @@ def test_a_whole_that_is_slower_than_the_function_is_not_served(
 
 
 @interpreted
-def test_kernels_that_cannot_run_leave_the_original(backend: tuning.Triton, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_that_cannot_run_leave_the_original(backend: Triton, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError("out of resource: shared memory")
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from bench_engine.kernels.gir import toolchain
-from bench_engine.kernels.gir.codegen import unit
-from bench_engine.kernels.gir.text import parse
+from bench_engine.kernels.gir.backend import toolchain
+from bench_engine.kernels.gir.cpu.codegen import unit
+from bench_engine.kernels.gir.program.text import parse
 
 # The largest error in ulp that is allowed, which is what docs/memory_compiler.md says.
 ULP = {"exp": 1.0, "log": 1.0, "log1p": 1.5, "tanh": 1.5, "erf": 1.1, "sqrt": 0.5}

@@ -22,7 +22,6 @@ from typing import Any
 
 import torch
 
-from bench_engine.kernels.gir.codegen import PRELUDE
 from bench_engine.kernels.native import cache
 from bench_engine.kernels.native.extension import CompileError, CompilerMissingError, compiler, toolchain
 from bench_engine.kernels.native.flags import FLAGS
@@ -80,7 +79,7 @@ def compiler_name() -> str | None:
 def generator() -> str:
     """Hash of what generates code: a change of it builds all entries anew."""
     digest = hashlib.sha256()
-    for path in sorted(p for p in PRELUDE.parent.iterdir() if p.suffix in (".py", ".h", ".tl")):
+    for path in sorted(p for p in Path(__file__).parents[1].rglob("*") if p.suffix in (".py", ".h", ".tl")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

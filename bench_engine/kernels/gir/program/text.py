@@ -17,8 +17,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar, cast
 
-from bench_engine.kernels.gir import ir
-from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
+from bench_engine.kernels.gir.program import ir
+from bench_engine.kernels.gir.program.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
 
 _T = TypeVar("_T")
 

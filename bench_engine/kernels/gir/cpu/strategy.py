@@ -5,29 +5,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf, isqrt
+from math import inf
 from typing import cast
 
-from bench_engine.kernels.gir.forms import (
+from bench_engine.kernels.gir.program.forms import (
     Body,
     buffers,
     chain_of,
+    collapsed,
     defined,
     fresh,
-    grid_of,
+    integers_of,
     mapped,
-    reductions_of,
     renamed,
     replaced,
-    shared_axes,
     to_axis,
     used,
 )
-from bench_engine.kernels.gir.ir import (
-    INTEGERS,
-    ONE,
+from bench_engine.kernels.gir.program.ir import (
     Address,
-    Argument,
     Buffer,
     Instr,
     Kernel,
@@ -41,10 +37,6 @@ from bench_engine.kernels.gir.ir import (
 WHOLE = 1 << 30  # rows: all that a thread has
 _TYPICAL_BATCH = 64
 _STAGED_BYTES = 16 * 1024
-# On a GPU: elements of a row that is computed as a whole, instructions that are written out, and how wide a block of a
-# grid gets where its programs have loops; a reduction of as many elements to few rows is made in parts.
-_LONGEST_ROW, _WRITTEN_OUT, _GRID_ROW = 16384, 64, 64
-_FEW_ROWS, _LONG, _PARTS, _GROUP, _PART = 2048, 1 << 16, 256, 16, "part"
 
 
 @dataclass(frozen=True)
@@ -75,38 +67,6 @@ def schedule(kernel: Kernel, strategy: Strategy) -> Kernel:
     kernel = _staged(collapsed(kernel))
     kernel = kernel.with_body(tuple(_scheduled(kernel, nest, strategy) for nest in kernel.body))
     return _fetched(kernel, strategy.ahead) if strategy.ahead else kernel
-
-
-def collapsed(kernel: Kernel) -> Kernel:
-    """Two loops, one in the other and nothing beside it, become one wherever all addresses go on from row to row."""
-    return kernel.with_body(tuple(s for s in mapped(kernel.body, _collapse) if isinstance(s, Loop)))
-
-
-def _collapse(body: Body) -> Body:
-    return tuple(_one_loop(statement) if isinstance(statement, Loop) else statement for statement in body)
-
-
-def _one_loop(outer: Loop) -> Loop:
-    if not outer.body or not isinstance(outer.body[0], Loop):
-        return outer
-    inner, rest = outer.body[0], outer.body[1:]
-    if outer.kind != inner.kind or outer.kind == "ragged" or (outer.kind == "par" and rest):
-        return outer
-    partial = {i.result for i in reductions_of(inner)}
-    over = [i for i in rest if isinstance(i, Instr) and i.is_reduction and i.args[0] in partial]
-    if len(over) != len(rest) or len(over) != len(partial):
-        return outer
-    for instr, _ in instructions(outer.body):
-        if {outer.axis, inner.axis} & set(instr.args):
-            return outer
-        if instr.address and instr.place().stride(outer.axis) != instr.place().stride(inner.axis) * inner.extent:
-            return outer
-    try:
-        extent = outer.extent * inner.extent
-    except Exception:
-        return outer
-    found = renamed(inner.body, {outer.axis: Address()}, {str(i.args[0]): str(i.result) for i in over})
-    return replace(inner, extent=extent, body=found)
 
 
 def _staged(kernel: Kernel) -> Kernel:
@@ -181,17 +141,6 @@ def _times(around: tuple[Loop, ...]) -> int:
     for loop in around:
         times *= max(loop.extent.at(_TYPICAL_BATCH), 1)
     return times
-
-
-def integers_of(kernel: Kernel) -> set[str]:
-    """The values that are integers."""
-    return {str(i.result) for i, _ in instructions(kernel.body) if i.result and _is_integer(kernel, i)}
-
-
-def _is_integer(kernel: Kernel, instr: Instr) -> bool:
-    if instr.buffer is not None:
-        return instr.op == "count" or kernel.index[instr.buffer].dtype != "f32"
-    return instr.op in INTEGERS
 
 
 def _vectorized(kernel: Kernel, loop: Loop, strategy: Strategy, integers: set[str]) -> Loop:
@@ -340,169 +289,3 @@ def bytes_looked_up(kernel: Kernel) -> int:
     """Bytes of the tables whose rows could be fetched ahead."""
     fetched = {i.buffer for i, _ in instructions(schedule(kernel, Strategy(ahead=1)).body) if i.op == "prefetch"}
     return sum(4 * kernel.index[str(name)].elements.at(_TYPICAL_BATCH) for name in fetched)
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Parameters of a candidate for a GPU.
-
-    Attributes:
-        elements: what a program computes at once, about.
-        warps: that run one program.
-        whole: whether rows of known length are computed as a whole, up to `_LONGEST_ROW`; else in steps of `elements`.
-    """
-
-    elements: int = 1024
-    warps: int = 4
-    whole: bool = True
-
-
-def blocked(kernel: Kernel, blocks: Blocks, batch: int) -> Kernel:
-    """The kernel with this strategy; what it computes stays the same."""
-    kernel = _spread(_split(collapsed(kernel), batch))
-    return kernel.with_body(tuple(replace(_in_blocks(nest, blocks), warps=blocks.warps) for nest in kernel.body))
-
-
-def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
-    """Inner loops first, for the grid takes what they leave of a block; of its axes the contiguous ones most."""
-    chain = grid_of(nest)
-    beside = _contiguous(nest) - {_PART}
-    near = [loop for loop in chain if loop.axis in beside and loop.extent != ONE]
-    side = max(16, _power_of_two(isqrt(blocks.elements)) if len(near) > 1 else min(blocks.elements, _GRID_ROW))
-    inner_side = 1
-    for loop in near if any(isinstance(s, Loop) for s in chain[-1].body) or len(near) > 1 else ():
-        inner_side *= min(
-            _power_of_two(loop.extent.at(_TYPICAL_BATCH) if loop.extent.batch else loop.extent.const), side
-        )
-    body = tuple(
-        _inner(s, max(1, blocks.elements // inner_side), blocks, beside, inner_side) if isinstance(s, Loop) else s
-        for s in chain[-1].body
-    )
-    room = max(1, blocks.elements // max((_footprint(s) for s in body if isinstance(s, Loop)), default=1))
-    sizes: dict[str, int] = {}
-    for loop in sorted(chain, key=lambda loop: (loop not in near, -chain.index(loop))):
-        most = 1 << 30 if loop.extent.batch else 1 if loop.axis == _PART else _power_of_two(loop.extent.const)
-        sizes[loop.axis] = min(most, room, side if loop in near and (inner_side > 1 or len(near) > 1) else room)
-        room = max(1, room // sizes[loop.axis])
-    for loop in reversed(chain):
-        body = (replace(loop, vec=sizes[loop.axis], body=body),)
-    (blocked_nest,) = body
-    assert isinstance(blocked_nest, Loop)
-    return blocked_nest
-
-
-def _inner(loop: Loop, room: int, blocks: Blocks, beside: set[str], within: int = 1) -> Loop:
-    """A loop of a program: whole where that is wanted and fits, else in steps; written out where it is short."""
-    known = not loop.extent.batch and loop.kind != "ragged"
-    holds = any(isinstance(s, Loop) for s in loop.body)
-    apart = loop.kind != "par" and (
-        loop.axis not in beside or any(i.op == "gather" for i, _ in instructions(loop.body))
-    )
-    whole = blocks.whole and not holds and known
-    vec = min(_power_of_two(loop.extent.const), max(1, _LONGEST_ROW // within) if whole else room) if known else room
-    if apart and (not whole or vec * within > 4 * blocks.elements) and (known or loop.kind == "ragged"):
-        vec = 1
-    body = tuple(
-        _inner(s, max(1, room // vec), blocks, beside, within * vec) if isinstance(s, Loop) else s for s in loop.body
-    )
-    short = vec == 1 and known and loop.extent.const > 1 and loop.extent.const * len(loop.body) <= _WRITTEN_OUT
-    return replace(loop, vec=vec, unroll=2 if short else 1, body=body)
-
-
-def _footprint(loop: Loop) -> int:
-    """Elements of the largest block in a loop."""
-    return loop.vec * max((_footprint(s) for s in loop.body if isinstance(s, Loop)), default=1)
-
-
-def _power_of_two(count: int) -> int:
-    return 1 << max(0, count - 1).bit_length()
-
-
-def _contiguous(nest: Loop) -> set[str]:
-    """The axes along which something that is moved lies side by side."""
-    places = [instr.place() for instr, _ in instructions((nest,)) if instr.address]
-    return {name for place in places for name, stride in place.terms if stride == ONE}
-
-
-def _spread(kernel: Kernel) -> Kernel:
-    """Temps of one iteration become temps of all of them, in memory: programs compute many iterations at once."""
-    for buffer in kernel.named("temp"):
-        if buffer.place == "memory":
-            continue
-        arounds = [around for instr, around in instructions(kernel.body) if instr.buffer == buffer.name]
-        axes = shared_axes(arounds)
-        extents = [next(loop.extent for loop in arounds[0] if loop.axis == axis) for axis in axes]
-        shape = (*extents, *buffer.shape)
-        strides = contiguous(shape)
-        own = Address.of(dict(zip(axes, strides, strict=False)))
-
-        def moved(statement: Statement, name: str = buffer.name, own: Address = own) -> Statement:
-            if isinstance(statement, Loop):
-                return replace(statement, body=tuple(map(moved, statement.body)))
-            if statement.buffer != name:
-                return statement
-            terms = {**dict(own.terms), **dict(statement.place().terms)}
-            return replace(statement, address=Address.of(terms, statement.place().offset))
-
-        large = replace(buffer, shape=shape, strides=strides, place="memory")
-        others = tuple(large if b is buffer else b for b in kernel.buffers)
-        kernel = replace(kernel, buffers=others, body=tuple(cast(Loop, moved(nest)) for nest in kernel.body))
-    return kernel
-
-
-def _split(kernel: Kernel, batch: int) -> Kernel:
-    """A long reduction of few elements is made in parts, by programs of their own, and then of the parts."""
-    for number, nest in enumerate(kernel.body):
-        chain = grid_of(nest)
-        found = next((s for s in chain[-1].body if isinstance(s, Loop)), None)
-        rows = ONE
-        for loop in chain:
-            rows = rows * loop.extent
-        if found is None or found.kind != "reduce" or rows.batch or not _parts_pay(found, rows.const, batch):
-            continue
-        before = chain[-1].body[: chain[-1].body.index(found)]
-        if any(i.writes for i, _ in instructions(found.body)) or before or any(isinstance(s, Loop) for s in found.body):
-            continue
-        return _in_parts(kernel, number, chain, found)
-    return kernel
-
-
-def _parts_pay(loop: Loop, rows: int, batch: int) -> bool:
-    return rows <= _FEW_ROWS and loop.extent.at(batch) * rows >= _LONG and loop.extent.at(batch) >= 4 * _PARTS
-
-
-def _in_parts(kernel: Kernel, number: int, chain: list[Loop], loop: Loop) -> Kernel:
-    names = fresh(kernel)
-    size, more, groups, chunk, begin, after, end = (next(names) for _ in range(7))
-    extents = [each.extent for each in chain]
-    shape = (*extents, Size(0, _PARTS))
-    strides = contiguous(shape)
-    temps, stores, rest = list[Buffer](), list[Instr](), list[Statement]()
-    inner = {each.axis: to_axis(f"{each.axis}s") for each in [*chain, loop]}
-    values: dict[str, Argument] = {i.result: next(names) for i, _ in instructions(loop.body) if i.result}
-    for reduction in reductions_of(loop):
-        buffer = Buffer(f"t{len(kernel.buffers) + len(temps)}", "f32", shape, strides, "temp")
-        temps.append(buffer)
-        place = Address.of(dict(zip([*(each.axis for each in chain), _PART], strides, strict=True)))
-        moved = place.substitute({each.axis: inner[each.axis] for each in chain})
-        stores.append(Instr("store", (values[str(reduction.result)],), None, buffer.name, moved))
-        value = next(names)
-        again = place.substitute({_PART: to_axis(loop.axis)})
-        rest += [Instr("load", (), value, buffer.name, again), replace(reduction, args=(value,))]
-    bounds: Body = (  # that begin at whole groups, which are moved as one
-        Instr("size", (float(loop.extent.batch), float(loop.extent.const)), size),
-        Instr("iadd", (size, float(_PARTS * _GROUP - 1)), more), Instr("idiv", (more, float(_PARTS * _GROUP)), groups),
-        Instr("imul", (groups, float(_GROUP)), chunk), Instr("imul", (_PART, chunk), begin),
-        Instr("iadd", (begin, chunk), after), Instr("imin", (after, size), end),
-    )  # fmt: skip
-    part = replace(loop, axis=f"{loop.axis}s", kind="ragged", extent=Size(0, 0), bounds=(begin, end),
-                   body=renamed(loop.body, inner, values))  # fmt: skip
-    body: Body = (*bounds, part, *stores)
-    for each in reversed(chain):
-        body = (replace(each, axis=f"{each.axis}s", body=body),)
-    parts = Loop(_PART, "par", Size(0, _PARTS), body)
-    joined: Body = (replace(loop, extent=Size(0, _PARTS), body=tuple(rest)), *chain[-1].body[1:])
-    for each in reversed(chain):
-        joined = (replace(each, body=joined),)
-    nests = (*kernel.body[:number], parts, *cast(tuple[Loop, ...], joined), *kernel.body[number + 1 :])
-    return replace(kernel, buffers=(*kernel.buffers, *temps), body=nests)

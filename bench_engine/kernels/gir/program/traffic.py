@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench_engine.kernels.gir.ir import BYTES, UNCOUNTED, Instr, Kernel, Loop, instructions
+from bench_engine.kernels.gir.program.ir import BYTES, UNCOUNTED, Instr, Kernel, Loop, instructions
 
 LINE = 64
 AVERAGE_BAG = 8  # ids in a bag of unknown size

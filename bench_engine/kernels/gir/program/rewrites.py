@@ -7,8 +7,8 @@ of the kernels that lowering makes: every element is written once, and inputs ne
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from bench_engine.kernels.gir import ir
-from bench_engine.kernels.gir.forms import (
+from bench_engine.kernels.gir.program import ir
+from bench_engine.kernels.gir.program.forms import (
     Body,
     Ranges,
     buffers,
@@ -25,8 +25,8 @@ from bench_engine.kernels.gir.forms import (
     used,
     without,
 )
-from bench_engine.kernels.gir.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
-from bench_engine.kernels.gir.traffic import LEVELS, Caches, nest_traffic
+from bench_engine.kernels.gir.program.ir import Address, Argument, Buffer, Instr, Kernel, Loop, Size, Statement
+from bench_engine.kernels.gir.program.traffic import LEVELS, Caches, nest_traffic
 
 # Not worth computing twice, unless that saves a buffer.
 _EXPENSIVE = {"exp", "log", "log1p", "tanh", "erf", "ndtr", "div", "sqrt"}

@@ -10,16 +10,24 @@ over inputs, outputs and temps in memory, in this order; it returns 1 where an i
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench_engine.kernels.gir.forms import reductions_of, to_axis
-from bench_engine.kernels.gir.ir import ONE, Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
-from bench_engine.kernels.gir.strategy import integers_of
+from bench_engine.kernels.gir.program.forms import reductions_of, to_axis
+from bench_engine.kernels.gir.program.ir import (
+    ONE,
+    Argument,
+    Instr,
+    Kernel,
+    Loop,
+    Size,
+    Statement,
+    instructions,
+)
+from bench_engine.kernels.gir.program.printer import Printer
 
 PRELUDE = Path(__file__).with_name("prelude.h")
 _TYPES = {"f32": "float", "i64": "int64_t", "i32": "int32_t"}
-_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "iadd": "+", "isub": "-", "imul": "*"}
 _PARTS = 4  # of a reduction within one element of a vector
 _ACCUMULATORS = {"reduce_sum": "Sum", "reduce_max": "Max", "reduce_min": "Min", "sumexp": "Online"}
 _IDENTITY = {"reduce_sum": "0.0f", "reduce_max": "-INF", "reduce_min": "INF"}
@@ -44,53 +52,6 @@ class _Lane:
     width: int = 1
     copies: int = 1
     left: str = ""
-
-
-class Printer:
-    """What the languages have in common: lines, and how sizes, addresses, numbers and computations are written."""
-
-    infinity, nan, float_suffix = "INF", '__builtin_nanf("")', "f"
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.lines: list[str] = []
-        self.indent = 1
-        self.integers = integers_of(kernel)
-
-    def line(self, text: str, indent: int | None = None) -> None:
-        """One more line, at the present indent unless another is given."""
-        self.lines.append("  " * (self.indent if indent is None else indent) + text)
-
-    def variable(self, name: str) -> str:
-        """A value or an axis by its name."""
-        return f"v{name[1:]}" if name.startswith("%") else name
-
-    def number(self, value: float) -> str:
-        """A constant."""
-        if value != value:
-            return self.nan
-        if value in (float("inf"), float("-inf")):
-            return self.infinity if value > 0 else f"-{self.infinity}"
-        return f"{float(value)!r}{self.float_suffix}"
-
-    def size(self, size: Size) -> str:
-        """A number of elements."""
-        parts = [f"{size.batch} * batch" if size.batch != 1 else "batch"] if size.batch else []
-        if size.const or not parts:
-            parts.append(str(size.const))
-        return parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
-
-    def address(self, address: Address) -> str:
-        """The offset of an element in its buffer."""
-        terms = [(self.size(stride), self.variable(name)) for name, stride in address.terms]
-        parts = [name if stride == "1" else f"{stride} * {name}" for stride, name in terms]
-        return " + ".join([*parts, self.size(address.offset)] if address.offset or not parts else parts)
-
-    def computed(self, op: str, args: Sequence[str]) -> str:
-        """An operator between its arguments, or a function of the prelude, `k_` and its name."""
-        if op in _OPERATORS:
-            return f" {_OPERATORS[op]} ".join(args)
-        return f"-{args[0]}" if op == "neg" else f"k_{op}({', '.join(args)})"
 
 
 class _Function(Printer):

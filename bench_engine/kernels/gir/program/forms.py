@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
-from bench_engine.kernels.gir import ir
-from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
+from bench_engine.kernels.gir.program import ir
+from bench_engine.kernels.gir.program.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
 
 Body = tuple[Statement, ...]
 
@@ -220,3 +220,46 @@ def solve(address: Address, target: Address, extents: Mapping[str, Size], ranges
 
 def _goes_into(stride: Size, step: Size) -> bool:
     return step <= stride and stride.divided_by(step) is not None
+
+
+def collapsed(kernel: Kernel) -> Kernel:
+    """Two loops, one in the other and nothing beside it, become one wherever all addresses go on from row to row."""
+    return kernel.with_body(tuple(s for s in mapped(kernel.body, _collapse) if isinstance(s, Loop)))
+
+
+def _collapse(body: Body) -> Body:
+    return tuple(_one_loop(statement) if isinstance(statement, Loop) else statement for statement in body)
+
+
+def _one_loop(outer: Loop) -> Loop:
+    if not outer.body or not isinstance(outer.body[0], Loop):
+        return outer
+    inner, rest = outer.body[0], outer.body[1:]
+    if outer.kind != inner.kind or outer.kind == "ragged" or (outer.kind == "par" and rest):
+        return outer
+    partial = {i.result for i in reductions_of(inner)}
+    over = [i for i in rest if isinstance(i, Instr) and i.is_reduction and i.args[0] in partial]
+    if len(over) != len(rest) or len(over) != len(partial):
+        return outer
+    for instr, _ in ir.instructions(outer.body):
+        if {outer.axis, inner.axis} & set(instr.args):
+            return outer
+        if instr.address and instr.place().stride(outer.axis) != instr.place().stride(inner.axis) * inner.extent:
+            return outer
+    try:
+        extent = outer.extent * inner.extent
+    except Exception:
+        return outer
+    found = renamed(inner.body, {outer.axis: Address()}, {str(i.args[0]): str(i.result) for i in over})
+    return replace(inner, extent=extent, body=found)
+
+
+def integers_of(kernel: Kernel) -> set[str]:
+    """The values that are integers."""
+    return {str(i.result) for i, _ in ir.instructions(kernel.body) if i.result and _is_integer(kernel, i)}
+
+
+def _is_integer(kernel: Kernel, instr: Instr) -> bool:
+    if instr.buffer is not None:
+        return instr.op == "count" or kernel.index[instr.buffer].dtype != "f32"
+    return instr.op in ir.INTEGERS

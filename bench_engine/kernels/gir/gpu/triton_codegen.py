@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench_engine.kernels.gir.codegen import Printer
-from bench_engine.kernels.gir.forms import grid_of, reductions_of
-from bench_engine.kernels.gir.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
+from bench_engine.kernels.gir.program.forms import grid_of, reductions_of
+from bench_engine.kernels.gir.program.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
+from bench_engine.kernels.gir.program.printer import Printer
 
 PRELUDE = Path(__file__).with_name("prelude.tl")
 _IDENTITY = {"reduce_sum": "0.0", "reduce_max": 'float("-inf")', "reduce_min": 'float("inf")', "sumexp": "0.0"}

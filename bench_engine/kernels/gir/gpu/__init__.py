@@ -1,0 +1,1 @@
+"""Kernels for a GPU: blocks, Triton, and what a kernel will take."""
