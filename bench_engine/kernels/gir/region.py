@@ -7,7 +7,7 @@ import ctypes
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -186,20 +186,33 @@ class Region:
         decision = Decision(bucket_of(batch), threads, None, "no candidate's result is the original's", batch)
         if not found:
             return decision
-        calls = [lambda call=call: call(*args) for call in [*callers, self.original]]
+        calls = [partial(call, *args) for call in [*callers, self.original]]
         times = self.backend.measure(calls, self.kernel)
         best = min(range(len(found)), key=lambda n: times[n])
         own, decision.original_us = self.backend.measure([calls[best], calls[-1]], self.kernel)
-        decision.tried = [
-            {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
-            for c, t in zip(found, times, strict=False)
-        ]
+        decision.tried = _said(found, times)
         ran = times[best] < float("inf")
         decision.reason = "the original is faster" if ran else f"no kernel ran: {self.backend.refused}"
         if own < decision.original_us:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]
         return decision
+
+    def survey(self, *args: Any, most: int = 24) -> list[dict[str, Any]]:
+        """So many candidates of the back end's whole space, from the best to the worst of what is predicted, measured.
+
+        How good the model is: to decide, only the best are measured. For arguments that fit. Raises CompileError.
+        """
+        tensors = [arg for arg in args if isinstance(arg, Tensor)]
+        batch, threads = self.batch_of(tensors), toolchain.threads(torch.get_num_threads())
+        space = self.backend.space(self.kernel, batch, threads)
+        found = [space[round(n * (len(space) - 1) / (most - 1))] for n in range(most)] if len(space) > most else space
+        with tempfile.TemporaryDirectory() as folder:
+            functions = self.backend.build([c.kernel for c in found], Path(folder))
+            made = zip(found, functions, strict=True)
+            callers = [self.caller(c.kernel, function, threads, [bucket_of(batch)]) for c, function in made]
+            times = self.backend.measure([partial(call, *args) for call in callers], self.kernel)
+        return _said(found, times)
 
     def caller(
         self,
@@ -273,6 +286,13 @@ class Region:
         if decision.kernel is not None:
             lines += ["", to_text(decision.kernel), self.backend.source(decision.kernel)]
         return "\n".join(lines)
+
+
+def _said(found: Sequence[Candidate], times: Sequence[float]) -> list[dict[str, Any]]:
+    return [
+        {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
+        for c, t in zip(found, times, strict=False)
+    ]
 
 
 def _agrees(call: Callable[..., Any], args: Sequence[Any], wanted: Any) -> bool:

@@ -28,6 +28,8 @@ class GirOperator(TorchOperator):
     """
 
     compiled: gir.Compiled | None = None
+    given: Sequence[Any] = ()
+    surveyed: Sequence[Mapping[str, Any]] = ()
 
     def transformed(self, operator: Operator, inputs: Inputs) -> Any:
         """The compiled function, decided for inputs like these."""
@@ -42,16 +44,23 @@ class GirOperator(TorchOperator):
                     tensor.grad = None
                 return call
             self.compiled = gir.compile(operator.call, inputs)
+            self.given = inputs
             return self.compiled
 
     def metrics(self) -> Mapping[str, float | None]:
-        """Of an operator that is one region: bytes of the kernel that runs, and how good the cost model was."""
-        decisions = self.compiled.decisions() if self.compiled else []
-        if len(decisions) != 1 or not decisions[0].tried:
+        """Of an operator that is one region: bytes of the kernel that runs, and how good the cost model was.
+
+        Its regret and its ranks are those over what the kernel could be, not over the few that are tried to decide.
+        """
+        graphs = list(self.compiled.graphs.values()) if self.compiled else []
+        regions = [region for graph in graphs for region in graph.regions.values()]
+        places = graphs[0].places if graphs else None
+        if len(regions) != 1 or len(regions[0].decisions) != 1 or places is None or min(places, default=0) < 0:
             return {}
-        (decision,) = decisions
-        predicted = [one["predicted_us"] for one in decision.tried]  # the model's first comes first
-        measured = [one["measured_us"] for one in decision.tried]
+        (region,), (decision,) = regions, regions[0].decisions.values()
+        self.surveyed = region.survey(*[self.given[place] for place in places])
+        predicted = [one["predicted_us"] for one in self.surveyed]  # the model's first comes first
+        measured = [one["measured_us"] for one in self.surveyed]
         kernel = decision.kernel
         return {
             "bytes_predicted": traffic(kernel, decision.batch, caches())["memory"] if kernel else None,
@@ -67,7 +76,8 @@ class GirOperator(TorchOperator):
             {"winner": d.winner, "reason": d.reason, "original_us": d.original_us, "tried": d.tried}
             for d in self.compiled.decisions()
         ]
-        return {"gir": said, "gir_left": [line for graph in self.compiled.graphs.values() for line in graph.left]}
+        left = [line for graph in self.compiled.graphs.values() for line in graph.left]
+        return {"gir": said, "gir_surveyed": self.surveyed, "gir_left": left}
 
 
 @contextmanager

@@ -179,8 +179,10 @@ def test_gir_tells_how_good_its_cost_model_was_and_keeps_nothing(tmp_path, monke
     monkeypatch.setenv("MIRROR_CACHE_DIR", str(tmp_path))
     result = run("gir", operator="softmax")
     assert (result.status, result.error) == ("ok", None)
-    (decided,) = result.environment["gir"]
-    measured = [one["measured_us"] for one in decided["tried"]]
+    (decided,), surveyed = result.environment["gir"], result.environment["gir_surveyed"]
+    assert len(surveyed) > len(decided["tried"])
+    assert [one["predicted_us"] for one in surveyed] == sorted(one["predicted_us"] for one in surveyed)
+    measured = [one["measured_us"] for one in surveyed]
     assert result.metrics["model_regret"] == pytest.approx(measured[0] / min(measured) - 1)
     assert -1 <= result.metrics["model_rank_correlation"] <= 1
     if decided["winner"]:  # the input once, the output twice

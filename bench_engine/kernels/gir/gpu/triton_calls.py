@@ -46,6 +46,10 @@ class Triton:
 
     def candidates(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
         """The most promising, best first."""
+        return best(self.space(kernel, batch, threads))
+
+    def space(self, kernel: Kernel, batch: int, threads: int) -> list[Candidate]:
+        """All that there are, best first."""
         found: dict[Kernel, Candidate] = {}
         for (variant, body), whole, (elements, warps) in product(variants(kernel).items(), (True, False), _BLOCKS):
             try:
@@ -55,7 +59,7 @@ class Triton:
             said = f"{variant}{'' if whole else '_in_steps'} block {elements} warps {warps}"
             predicted = predict_on_gpu(scheduled, batch, gpu())
             found.setdefault(scheduled, Candidate(said, scheduled, predicted))
-        return best(ranked(kernel, found.values()))
+        return ranked(kernel, found.values())
 
     def build(self, kernels: Sequence[Kernel], folder: Path) -> list[Callable[..., Any]]:
         """The functions of kernels; Triton compiles each with its first call."""
