@@ -412,3 +412,19 @@ def test_a_size_that_grows_with_the_square_of_the_batch() -> None:
     x = torch.randn(8, 4)
     fast = gir.compile(lambda x: (x @ x.T).softmax(-1), [x])
     torch.testing.assert_close(fast(x), (x @ x.T).softmax(-1))
+
+
+def test_a_survey_has_candidates_of_the_whole_space_from_the_best_to_the_worst() -> None:
+    x = torch.randn(64, 96)
+    fast = gir.compile(softmax, [x])
+    (region,) = next(iter(fast.graphs.values())).regions.values()
+    threads = toolchain.threads(torch.get_num_threads())
+    space = region.backend.space(region.kernel, 64, threads)
+    assert any(candidate.name.startswith("after_0_of_") for candidate in space)
+    assert {c.kernel.name for c in region.backend.candidates(region.kernel, 64, threads)} < {
+        c.kernel.name for c in space
+    }
+    surveyed = region.survey(x, most=4)
+    assert [one["predicted_us"] for one in surveyed] == sorted(one["predicted_us"] for one in surveyed)
+    assert (surveyed[0]["candidate"], surveyed[-1]["candidate"]) == (space[0].name, space[-1].name)
+    assert all(one["measured_us"] > 0 for one in surveyed)
