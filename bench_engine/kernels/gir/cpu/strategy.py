@@ -9,6 +9,7 @@ from math import inf
 from typing import cast
 
 from bench_engine.kernels.gir.program.forms import (
+    TYPICAL_BATCH,
     Body,
     buffers,
     chain_of,
@@ -35,7 +36,6 @@ from bench_engine.kernels.gir.program.ir import (
 )
 
 WHOLE = 1 << 30  # rows: all that a thread has
-_TYPICAL_BATCH = 64
 _STAGED_BYTES = 16 * 1024
 
 
@@ -133,13 +133,13 @@ def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
 
 
 def _grain(wanted: int, moved: int, extent: Size) -> int:
-    return max(1, wanted * max(extent.at(_TYPICAL_BATCH), 1) // max(moved, 1))
+    return max(1, wanted * max(extent.at(TYPICAL_BATCH), 1) // max(moved, 1))
 
 
 def _times(around: tuple[Loop, ...]) -> int:
     times = 1
     for loop in around:
-        times *= max(loop.extent.at(_TYPICAL_BATCH), 1)
+        times *= max(loop.extent.at(TYPICAL_BATCH), 1)
     return times
 
 
@@ -149,7 +149,7 @@ def _vectorized(kernel: Kernel, loop: Loop, strategy: Strategy, integers: set[st
     nested = [s for s in loop.body if isinstance(s, Loop)]
     own = _score(kernel, loop, integers)
     if own > 0 and own >= sum(_best(kernel, child, integers) for child in nested):
-        most = max(1, -(-loop.extent.at(_TYPICAL_BATCH) // strategy.vec))
+        most = max(1, -(-loop.extent.at(TYPICAL_BATCH) // strategy.vec))
         wanted = min(4, 2 * strategy.unroll) if nested else strategy.unroll
         return replace(loop, vec=strategy.vec, unroll=min(wanted, most))
     return replace(loop, body=tuple(inner))
@@ -288,4 +288,4 @@ def falls_apart(kernel: Kernel) -> bool:
 def bytes_looked_up(kernel: Kernel) -> int:
     """Bytes of the tables whose rows could be fetched ahead."""
     fetched = {i.buffer for i, _ in instructions(schedule(kernel, Strategy(ahead=1)).body) if i.op == "prefetch"}
-    return sum(4 * kernel.index[str(name)].elements.at(_TYPICAL_BATCH) for name in fetched)
+    return sum(4 * kernel.index[str(name)].elements.at(TYPICAL_BATCH) for name in fetched)

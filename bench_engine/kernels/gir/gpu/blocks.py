@@ -5,6 +5,7 @@ from math import isqrt
 from typing import cast
 
 from bench_engine.kernels.gir.program.forms import (
+    TYPICAL_BATCH,
     Body,
     collapsed,
     fresh,
@@ -28,7 +29,6 @@ from bench_engine.kernels.gir.program.ir import (
     instructions,
 )
 
-_TYPICAL_BATCH = 64
 # On a GPU: elements of a row that is computed as a whole, instructions that are written out, and how wide a block of a
 # grid gets where its programs have loops; a reduction of as many elements to few rows is made in parts.
 _LONGEST_ROW, _WRITTEN_OUT, _GRID_ROW = 16384, 64, 64
@@ -65,7 +65,7 @@ def _in_blocks(nest: Loop, blocks: Blocks) -> Loop:
     inner_side = 1
     for loop in near if any(isinstance(s, Loop) for s in chain[-1].body) or len(near) > 1 else ():
         inner_side *= min(
-            _power_of_two(loop.extent.at(_TYPICAL_BATCH) if loop.extent.batch else loop.extent.const), side
+            _power_of_two(loop.extent.at(TYPICAL_BATCH) if loop.extent.batch else loop.extent.const), side
         )
     body = tuple(
         _inner(s, max(1, blocks.elements // inner_side), blocks, beside, inner_side) if isinstance(s, Loop) else s

@@ -7,6 +7,7 @@ from itertools import count
 from bench_engine.kernels.gir.program import ir
 from bench_engine.kernels.gir.program.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement
 
+TYPICAL_BATCH = 64  # where a choice depends on a size that varies
 Body = tuple[Statement, ...]
 
 
