@@ -53,3 +53,10 @@ def test_caches_are_those_of_the_system_or_common_sizes(monkeypatch: pytest.Monk
         assert caches() == calibration.Caches()
     finally:
         caches.cache_clear()
+
+
+def test_noise_leaves_no_computation_without_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "_microseconds", lambda call, budget_s=0.0: 1.0)  # none takes longer than another
+    found = calibration._computations()
+    assert found["plain"] > 0
+    assert all(cycles > 0 for cycles in found["cycles"].values())

@@ -29,7 +29,7 @@ CYCLES = {
     "sumexp": 14.0,
 }  # fmt: skip
 PLAIN, CYCLES_PER_US = 0.5, 2500.0
-AHEAD = 32  # ids
+AHEAD, _LEAST = 32, 0.02  # ids; cycles that an instruction takes at least
 _ROWS, _IDS, _LARGEST = 8, 1 << 14, 1 << 28  # ids in a bag, bags of one call, and bytes of the largest table
 _AGAIN = 50  # times that a call computes the same, for a call by itself takes as long as some vectors
 _COUNTS = (2, 6)
@@ -206,7 +206,7 @@ def _computations() -> dict[str, Any]:
     took = iter([_microseconds(lambda: function(buffers, len(source), 1), 0.03) for function in functions[:-2]])  # noqa: B023
     vectors = (many - few) * len(source) / width * _AGAIN
     per_op = [max(next(took) - less, 0.0) / vectors * CYCLES_PER_US for less in took]
-    plain = per_op[0] / 3  # each comes with two sums
+    plain = max(per_op[0] / 3, _LEAST)  # each comes with two sums; whatever noise there is
     found = {op: max(own - 2 * plain, PLAIN) for op, own in zip(alone, per_op[1:], strict=True)}
     rows = torch.randn(_AGAIN, 832, generator=torch.Generator().manual_seed(0))
     buffers = toolchain.pointers([rows, target])

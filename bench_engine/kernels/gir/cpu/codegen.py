@@ -69,7 +69,8 @@ class _Function(Printer):
         name = self.kernel.name
         self.line(f'extern "C" int64_t {name}(void* const* buffers, int64_t size, int64_t threads) {{', 0)
         self.line("int bad = 0;")
-        self.line("(void)threads;")
+        self.line("const int64_t batch = size;")
+        self.line("(void)batch, (void)threads;")
         for nest in self.kernel.body:
             self.nest(nest)
         self.line("return bad;")
@@ -108,8 +109,8 @@ class _Function(Printer):
 
         What it reads often are locals of its own: what it captured would be read again after each store.
         """
-        extent = self.size(loop.extent).replace("batch", "size")
-        self.open(f"parallel(threads, {extent}, {loop.grain}, [&](int64_t begin, int64_t end, int64_t part)")
+        head = f"parallel(threads, {self.size(loop.extent)}, {loop.grain}"
+        self.open(f"{head}, [&](int64_t begin, int64_t end, int64_t part)")
         self.line("(void)part;")
         self.line("[[maybe_unused]] const int64_t batch = size;")
         memory = [b for role in ("input", "output", "temp") for b in self.kernel.buffers if b.role == role]
