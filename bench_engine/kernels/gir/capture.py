@@ -101,6 +101,18 @@ def _is_view(node: fx.Node) -> bool:
     )  # fmt: skip
 
 
+def copy_parts(graph: fx.Graph) -> None:
+    """Gradients that are parts of a tensor become tensors of their own, in place: autograd would copy each by itself."""
+    output, views = graph.output_node(), _returned_views(graph)
+    for node in output.all_input_nodes:
+        value = node.meta.get("val")
+        if node in views and isinstance(value, torch.Tensor) and not value.is_contiguous():
+            with graph.inserting_before(output):
+                copy = graph.call_function(aten.clone.default, (node,), {"memory_format": torch.contiguous_format})
+            copy.meta["val"] = torch.empty_like(value, memory_format=torch.contiguous_format)
+            output.replace_input_with(node, copy)
+
+
 def mutates(graph: fx.Graph) -> bool:
     """Whether an op of the graph writes into its arguments."""
     targets = [node.target for node in graph.nodes]

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels.gir.backend import toolchain
-from bench_engine.kernels.gir.capture import mutates, partition, to_kernel
+from bench_engine.kernels.gir.capture import copy_parts, mutates, partition, to_kernel
 from bench_engine.kernels.gir.lowering import size_of
 from bench_engine.kernels.gir.program.ir import GirError, UnsupportedError
 from bench_engine.kernels.gir.region import Region
@@ -91,7 +91,8 @@ def gir(module: fx.GraphModule, example_inputs: Sequence[Any], **options: Any) -
         from bench_engine.kernels.parallel_op.graph import grouped_graph  # here, for inference needs none of it
 
         grouped_graph.group_before_aot(module)
-    return aot_autograd(fw_compiler=_compiler, inference_compiler=_compiler)(module, example_inputs)
+    compilers = {"fw_compiler": _compiler, "inference_compiler": _compiler, "bw_compiler": _backward_compiler}
+    return aot_autograd(**compilers)(module, example_inputs)
 
 
 def _trains(inputs: Sequence[Any]) -> bool:
@@ -101,6 +102,11 @@ def _trains(inputs: Sequence[Any]) -> bool:
 
 def _compiler(module: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
     return make_boxed_func(compile_graph(module).call)
+
+
+def _backward_compiler(module: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    copy_parts(module.graph)
+    return _compiler(module, inputs)
 
 
 if "gir" not in torch._dynamo.list_backends(exclude_tags=()):  # where the package is not installed

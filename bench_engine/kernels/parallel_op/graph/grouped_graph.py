@@ -35,7 +35,7 @@ def group_before_aot(gm: torch.fx.GraphModule) -> None:
     settings = active_settings() or Settings.from_environment()
     ops.configure(settings)
     inputs = {node.name: getattr(node, _SOURCE, None) for node in gm.graph.find_nodes(op="placeholder")}
-    chosen = Settings(ops=settings.ops, asked=frozenset({_ROWS}), min_group=settings.min_group)
+    chosen = Settings(ops=settings.ops, asked=frozenset({_ROWS}), min_group=1)
     group_graph(gm, chosen, for_inductor=True)
     for node in gm.graph.find_nodes(op="placeholder"):
         setattr(node, _SOURCE, inputs[node.name])
