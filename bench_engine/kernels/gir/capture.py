@@ -24,8 +24,7 @@ _DECOMPOSED = [
     aten.unbind, aten.square, aten.softplus, aten.hardtanh, aten.leaky_relu, aten.threshold, aten.lerp,
     aten._softmax_backward_data, aten._log_softmax_backward_data, aten.native_layer_norm_backward,
     aten.silu_backward, aten.sigmoid_backward, aten.tanh_backward, aten.threshold_backward,
-    aten.mse_loss, aten.binary_cross_entropy, aten.masked_fill, aten.new_zeros, aten.select_backward,
-    aten.slice_backward, aten._fused_rms_norm_backward,
+    aten.mse_loss, aten.binary_cross_entropy, aten.masked_fill, aten.new_zeros, aten._fused_rms_norm_backward,
 ]  # fmt: skip
 
 
@@ -53,6 +52,7 @@ _TABLE: dict[Any, Any] = {
     aten.gelu_backward.default: _gelu_backward,
 }  # fmt: skip
 _SUPPORTED = {*VIEWS, *POINTWISE, *OTHERS, *_TABLE}
+_ON_CPU = {aten.index_put.default}  # whose sums threads of a GPU would have to make one after another
 _TYPES = (torch.float32, torch.int64, torch.int32, torch.bool)
 
 
@@ -67,7 +67,11 @@ class _Support(OperatorSupportBase):
             return False
         if node.target is operator.getitem:
             return self.is_node_supported(submodules, cast(fx.Node, node.args[0]))
-        return node.target in _SUPPORTED and _fits(node)
+        return node.target in _SUPPORTED and _fits(node) and (node.target not in _ON_CPU or _is_on_cpu(node))
+
+
+def _is_on_cpu(node: fx.Node) -> bool:
+    return node.meta["val"].device.type == "cpu"
 
 
 def _fits(node: fx.Node) -> bool:

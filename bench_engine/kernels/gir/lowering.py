@@ -68,6 +68,22 @@ class View:
         return Address.of(strides, self.offset)
 
 
+@dataclass(frozen=True)
+class _Padded:
+    """Zeros of a shape but for a part: the gradient of a slice, of which no zeros are made where it is added to another."""
+
+    value: torch.Tensor
+    part: View
+    dim: int
+    start: int
+
+    def slot(self, whole: View) -> View:
+        """Where the part lies in a tensor of this shape."""
+        return replace(
+            whole, shape=self.part.shape, offset=whole.offset + whole.strides[self.dim] * Size(0, self.start)
+        )
+
+
 Operand = View | float
 _SYMBOLIC = object()  # a number that depends on the batch size: shapes have it, and no instruction
 
@@ -239,7 +255,7 @@ class _Lowering:
         copies: list[tuple[View, View]] = []
         returned = node.args[0] if isinstance(node.args[0], tuple | list) else [node.args[0]]
         for number, given in enumerate(cast(list[fx.Node], returned)):
-            value, view = given.meta["val"], self.env[given]
+            value, view = given.meta["val"], self.whole(self.env[given])
             if value.dtype != torch.float32:
                 raise UnsupportedError(f"an output of type {value.dtype}".replace("torch.", ""))
             whole = self.known(view.buffer) if isinstance(view, View) and view.step is None else None
@@ -275,9 +291,11 @@ class _Lowering:
         target = node.target
         if target is operator.getitem:
             return self.env[cast(fx.Node, node.args[0])][cast(int, node.args[1])]
-        args: Any = fx.map_arg(node.args, lambda n: self.env[n])
-        kwargs: Any = fx.map_arg(node.kwargs, lambda n: self.env[n])
         value: Any = node.meta["val"]
+        if target is aten.add.Tensor and not node.kwargs and (found := self.padded_sum(value, *node.args)):
+            return found
+        args: Any = fx.map_arg(node.args, lambda n: self.whole(self.env[n]))
+        kwargs: Any = fx.map_arg(node.kwargs, lambda n: self.whole(self.env[n]))
         if isinstance(value, int | float | torch.SymInt | torch.SymFloat):
             return _SYMBOLIC
         if target in (aten.add.Tensor, aten.add.Scalar) and value.dtype == torch.bool:
@@ -289,6 +307,33 @@ class _Lowering:
         if target in OTHERS:
             return OTHERS[target](self, value, *args, **kwargs)
         raise UnsupportedError(f"the op {target}")
+
+    def whole(self, value: Any) -> Any:
+        """Zeros where a part has them around it; else the value itself."""
+        if not isinstance(value, _Padded):
+            return value
+        target, dim, size = self.result(value.value), value.dim, value.part.shape[value.dim].const
+        slot = value.slot(target)
+        self.pointwise_into(slot, lambda nest, x: x, [value.part])
+        for start, end in ((0, value.start), (value.start + size, target.shape[dim].const)):
+            if start < end:
+                around = replace(value, part=_sized(slot, dim, end - start), start=start).slot(target)
+                self.pointwise_into(around, lambda nest, x: x, [0.0])
+        return target
+
+    def padded_sum(self, value: torch.Tensor, *given: Any) -> View | None:
+        """Something and a gradient of a part of it, which is added to the part alone; None for other sums."""
+        one, other = (self.env[each] if isinstance(each, fx.Node) else each for each in given)
+        padded, base = (one, other) if isinstance(one, _Padded) else (other, self.whole(one))
+        if not isinstance(padded, _Padded) or padded.value.shape != value.shape or value.device.type != "cpu":
+            return None
+        target = self.pointwise(value, lambda nest, x: x, [self.whole(base)], {})
+        slot = padded.slot(target)
+        loops, names = self.axes(slot)
+        nest = _Nest(self, loops)
+        nest.body.append(Instr("add_to", (nest.load(padded.part, names),), None, slot.buffer, slot.at(names)))
+        nest.done()
+        return target
 
     def axes(self, view: View) -> tuple[list[tuple[str, Size]], list[str | None]]:
         """Loops over a result, the largest stride outermost; and for each dimension its axis, or None."""
@@ -609,6 +654,50 @@ def _index(low: _Lowering, value: torch.Tensor, x: View, given: Sequence[View | 
     return target
 
 
+def _sized(view: View, dim: int, size: int) -> View:
+    """With another size of one dimension."""
+    return replace(view, shape=(*view.shape[:dim], Size(0, size), *view.shape[dim + 1 :]))
+
+
+def _slice_backward(
+    low: _Lowering, value: torch.Tensor, grad: View, sizes: Any, dim: int, start: int, end: int, step: int = 1
+) -> _Padded:
+    dim %= len(value.shape)
+    size = size_of(value.shape[dim])
+    if step != 1 or size.batch or grad.shape[dim].batch or not isinstance(start, int):
+        raise UnsupportedError("the gradient of a slice with steps, or along the batch")
+    return _Padded(value, grad, dim, min(start + size.const if start < 0 else start, size.const))
+
+
+def _select_backward(low: _Lowering, value: torch.Tensor, grad: View, sizes: Any, dim: int, index: int) -> _Padded:
+    dim %= len(value.shape)
+    shape, strides = ((*own[:dim], one, *own[dim:]) for own, one in ((grad.shape, ir.ONE), (grad.strides, ir.ZERO)))
+    return _slice_backward(low, value, replace(grad, shape=shape, strides=strides), sizes, dim, index, index)
+
+
+def _index_put(
+    low: _Lowering, value: torch.Tensor, x: View, given: Sequence[View | None], added: View, accumulate: bool = False
+) -> View:
+    """x with values added at x[:, ..., i, j], one after another, for an element may be named more than once."""
+    first = next(dim for dim, ids in enumerate(given) if ids is not None)
+    if not accumulate or len(given) < len(x.shape) or None in given[first:]:
+        raise UnsupportedError("index_put that does not add up single elements of the last dimensions")
+    target = low.pointwise(value, lambda nest, x: x, [x], {})
+    places = [cast(View, ids) for ids in given[first:]]
+    run = max((ids.shape for ids in places), key=len)
+    added = added.expanded((*x.shape[:first], *run))
+    names = [low.axis(size) for size in added.shape]
+    nest, inner = _Nest(low, list(zip(names[:first], added.shape, strict=False))), _Nest(low, [])
+    at: list[str | None] = [*names[:first]]
+    for dim, ids in enumerate(places, first):
+        size = _rows(x.shape[dim])
+        at.append(inner.op("row", inner.op("wrap", inner.load(ids.expanded(run), names[first:]), size), size))
+    inner.body.append(Instr("add_to", (inner.load(added, names),), None, target.buffer, target.at(at)))
+    nest.reduce(list(zip(names[first:], run, strict=True)), inner)
+    nest.done()
+    return target
+
+
 def _arange(low: _Lowering, value: torch.Tensor, start: int, end: Any, step: int = 1, **_: Any) -> View:
     return View("", tuple(map(size_of, value.shape)), (ir.ONE,), Size(0, start), "i64", Size(0, step))
 
@@ -625,7 +714,8 @@ OTHERS: dict[Any, Callable[..., Any]] = {
     aten.var.correction: lambda low, value, x, *args, **given: _var_mean(low, (value, value), x, *args, **given)[0],
     aten.cat.default: _cat, aten.embedding.default: _embedding,
     aten._embedding_bag.default: _embedding_bag, aten._embedding_bag_forward_only.default: _embedding_bag,
-    aten.bmm.default: _bmm, aten.index.Tensor: _index,
+    aten.bmm.default: _bmm, aten.index.Tensor: _index, aten.index_put.default: _index_put,
+    aten.slice_backward.default: _slice_backward, aten.select_backward.default: _select_backward,
     aten.index_select.default: lambda low, value, x, d, ids: _index(low, value, x, [None] * (d % len(x.shape)) + [ids]),
     aten.arange.start_step: _arange, aten.full.default: _filled,
     aten.full_like.default: _filled, aten.fill.Scalar: _filled,

@@ -395,10 +395,13 @@ class _Function(Printer):
     def store(self, instr: Instr, lane: _Lane) -> None:
         stride = instr.place().stride(lane.axis) if lane.axis else Size(0, 0)
         if not stride:
-            self.line(f"{instr.buffer}[{self.address(instr.place())}] = {self.value(instr.args[0], 0, lane)};")
+            sign = "+=" if instr.op == "add_to" else "="
+            self.line(f"{instr.buffer}[{self.address(instr.place())}] {sign} {self.value(instr.args[0], 0, lane)};")
             return
         for copy in range(lane.copies):
             where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, lane, vector=True)
+            if instr.op == "add_to":
+                value = self.computed("add", [f"load_part({where}, {lane.left})" if lane.left else f"load({where})", value])
             if stride != ONE:
                 left = f", {lane.left}" if lane.left else ""
                 self.line(f"store_strided({where}, {self.size(stride)}, {value}{left});")

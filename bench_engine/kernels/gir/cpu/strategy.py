@@ -174,6 +174,8 @@ def _score(kernel: Kernel, loop: Loop, integers: set[str]) -> float:
             varying.add(instr.result)
         if instr.buffer in written and kernel.index[instr.buffer].place != "memory" and not stride:
             return -inf  # room for one iteration only
+        if instr.op == "add_to" and (loop.kind != "par" or stride != Size(0, 1)):
+            return -inf  # one iteration after another
         if (instr.result in integers and instr.result in varying) or loop.axis in instr.args:
             return -inf
         if instr.address and any(value in varying for value in instr.place().values()):

@@ -12,7 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_engine.kernels.gir.program.forms import grid_of, reductions_of
-from bench_engine.kernels.gir.program.ir import Address, Argument, Instr, Kernel, Loop, Size, Statement, instructions
+from bench_engine.kernels.gir.program.ir import (
+    Address,
+    Argument,
+    Instr,
+    Kernel,
+    Loop,
+    Size,
+    Statement,
+    UnsupportedError,
+    instructions,
+)
 from bench_engine.kernels.gir.program.printer import Printer
 
 PRELUDE = Path(__file__).with_name("prelude.tl")
@@ -267,6 +277,8 @@ class _Nest(Printer):
         values = [self.env[name] for name in {*instr.uses(), *(instr.address.variables() if instr.address else ())}]
         self.rank = rank = max((value.rank for value in values), default=0)
         axes = frozenset[str]().union(*(value.axes for value in values))
+        if instr.op == "add_to":
+            raise UnsupportedError("add_to on a GPU")
         if instr.writes:
             self.store(instr, rank, axes)
         elif instr.address is not None:

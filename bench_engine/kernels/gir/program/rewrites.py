@@ -1,7 +1,8 @@
 """Rewrites of GIR. None moves more bytes at any level than before: `optimize` applies one only where that is so.
 
 Each takes a kernel and gives another that computes the same, or None where it finds no place. They rest on one property
-of the kernels that lowering makes: every element is written once, and inputs never.
+of the kernels that lowering makes: every element is written once, but for what is added to it before it is loaded, and
+inputs never.
 """
 
 from collections.abc import Callable, Iterator
@@ -306,9 +307,10 @@ def _bodies(kernel: Kernel) -> Iterator[tuple[Place, Callable[[Body], Kernel]]]:
 
 def drop_round_trip(kernel: Kernel) -> Iterator[Kernel]:
     """A load of what the same iteration has stored takes the value itself."""
+    grows = {instr.buffer for instr, _ in ir.instructions(kernel.body) if instr.op == "add_to"}
     for nest in kernel.body:
         for store, _ in list(ir.instructions((nest,))):
-            if not store.writes:
+            if not store.writes or store.buffer in grows:
                 continue
             found = _loads_after(nest.body, store)
             if found:
