@@ -362,8 +362,8 @@ class _Lowering:
         """What a view op gives: the sizes and strides that torch computed, taken relative to the view's buffer."""
         source = cast(fx.Node, node.args[0]).meta["val"]
         shape, steps = tuple(map(size_of, value.shape)), tuple(map(size_of, value.stride()))
-        own = tuple(map(size_of, source.stride()))
-        if view.step is not None or own == view.strides:
+        own = zip(view.shape, view.strides, map(size_of, source.stride()), strict=True)
+        if view.step is not None or all(size == ir.ONE or step == other for size, step, other in own):
             offset = size_of(value.storage_offset()) + size_of(source.storage_offset()) * -1
             if view.step is not None and shape != view.shape:
                 raise UnsupportedError("a view of arange")
@@ -661,15 +661,17 @@ def _sized(view: View, dim: int, size: int) -> View:
 
 def _slice_backward(
     low: _Lowering, value: torch.Tensor, grad: View, sizes: Any, dim: int, start: int, end: int, step: int = 1
-) -> _Padded:
+) -> _Padded | View:
     dim %= len(value.shape)
     size = size_of(value.shape[dim])
+    if grad.shape[dim] == size:
+        return grad
     if step != 1 or size.batch or grad.shape[dim].batch or not isinstance(start, int):
         raise UnsupportedError("the gradient of a slice with steps, or along the batch")
     return _Padded(value, grad, dim, min(start + size.const if start < 0 else start, size.const))
 
 
-def _select_backward(low: _Lowering, value: torch.Tensor, grad: View, sizes: Any, dim: int, index: int) -> _Padded:
+def _select_backward(low: _Lowering, value: torch.Tensor, grad: View, sizes: Any, dim: int, index: int) -> Any:
     dim %= len(value.shape)
     shape, strides = ((*own[:dim], one, *own[dim:]) for own, one in ((grad.shape, ir.ONE), (grad.strides, ir.ZERO)))
     return _slice_backward(low, value, replace(grad, shape=shape, strides=strides), sizes, dim, index, index)
