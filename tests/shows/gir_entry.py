@@ -48,7 +48,7 @@ def kernel(fast: gir.Compiled, inputs: list[Tensor]) -> list[Callable[[], Any]]:
     """The kernel of what was compiled, on memory of its own, and what ctypes takes; nothing where it is not alone."""
     (graph,) = fast.graphs.values()
     decisions = [decision for region in graph.regions.values() for decision in region.decisions.values()]
-    if graph.places is None or decisions[0].winner is None:
+    if graph.places is None or decisions[0].kernel is None:
         return []
     address, made = decisions[0].told
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)

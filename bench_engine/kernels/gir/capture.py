@@ -106,7 +106,7 @@ def _is_view(node: fx.Node) -> bool:
 
 
 def copy_parts(graph: fx.Graph) -> None:
-    """Gradients that are parts of a tensor become tensors of their own, in place: autograd would copy each by itself."""
+    """Gradients that are parts of a tensor become tensors of their own, in place: autograd would copy each."""
     output, views = graph.output_node(), _returned_views(graph)
     for node in output.all_input_nodes:
         value = node.meta.get("val")

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import copy_parts, mutates, partition, to_kernel
 from bench_engine.kernels.gir.lowering import size_of
-from bench_engine.kernels.gir.program.ir import GirError, UnsupportedError
+from bench_engine.kernels.gir.program.ir import GirError, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.region import Region
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
@@ -47,7 +47,8 @@ def compile_graph(module: fx.GraphModule) -> Graph:
         try:
             given = [arg.meta["val"] for arg in node.args]
             device = next((value.device.type for value in given if isinstance(value, Tensor)), "cpu")
-            region = found.regions[name] = Region(part, to_kernel(part, given, name), device)
+            kernel = to_kernel(part, given, name)
+            region = found.regions[name] = Region(part, kernel, device, _by_parallel_op(part, kernel, device))
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue
@@ -57,6 +58,16 @@ def compile_graph(module: fx.GraphModule) -> Graph:
     found.call = fx.GraphModule(module, module.graph).forward  # a module of Dynamo's finds its code anew in every call
     found.left += [f"{op} is not compiled" for op in ops if op not in inside and not op.startswith("<built-in")]
     return found
+
+
+def _by_parallel_op(part: fx.GraphModule, kernel: Kernel, device: str) -> Callable[..., Any] | None:
+    """The op that is written by hand for a part with look-ups, where its kernels are built."""
+    gathers = any(instr.op == "gather" for instr, _ in instructions(kernel.body))
+    if not gathers or device != "cpu" or extension.python_module_if_built() is None:
+        return None
+    from bench_engine.kernels.parallel_op.graph import grouped_graph  # here, for most regions need none of it
+
+    return grouped_graph.grouped_copy(part)
 
 
 def _places(graph: fx.Graph, region: fx.Node, constants: list[fx.Node]) -> tuple[int, ...] | None:

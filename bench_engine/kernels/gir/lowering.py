@@ -70,7 +70,7 @@ class View:
 
 @dataclass(frozen=True)
 class _Padded:
-    """Zeros of a shape but for a part: the gradient of a slice, of which no zeros are made where it is added to another."""
+    """Zeros but for a part: the gradient of a slice. No zeros are made where it is added to something."""
 
     value: torch.Tensor
     part: View

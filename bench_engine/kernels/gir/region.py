@@ -29,12 +29,13 @@ from bench_engine.kernels.native.watched import is_plain
 BACKENDS: dict[str, Cpp | Triton] = {backend.device: backend for backend in (Cpp(), Triton())}
 _MOST_LAYOUTS = 100  # that a region remembers
 _TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
+PARALLEL_OP = "parallel op"  # a winner that is no kernel of this compiler
 _DIFFERS = "its result differs from the original's"
 
 
 @dataclass
 class Decision:
-    """What was decided for one bucket, and why; `winner` is None where the original stays."""
+    """What was decided for one bucket, and why; `winner` is None where the original stays, or PARALLEL_OP."""
 
     bucket: int
     threads: int
@@ -42,6 +43,7 @@ class Decision:
     reason: str
     batch: int = 1
     original_us: float = 0.0
+    parallel_op_us: float | None = None  # where there are look-ups
     tried: list[dict[str, Any]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)  # candidates whose result differs from the original's
     kernel: Kernel | None = None
@@ -60,11 +62,19 @@ def bucket_of(batch: int) -> int:
 class Region:
     """Calls like `original`, a function of tensors that returns a tensor or a tuple of them.
 
+    `by_hand`, the same by the parallel op, is measured beside the kernels where it is given.
     Raises UnsupportedError for a kernel whose text cannot say a size.
     """
 
-    def __init__(self, original: Callable[..., Any], kernel: Kernel, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        kernel: Kernel,
+        device: str = "cpu",
+        by_hand: Callable[..., Any] | None = None,
+    ) -> None:
         self.original = getattr(original, "forward", original)  # without the hooks of modules
+        self.by_hand = by_hand
         self.kernel = kernel
         self.backend = BACKENDS[device]
         self.several = _returns_tuple(original)
@@ -86,7 +96,7 @@ class Region:
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
             self.decisions[place] = self._decide(batch, threads, args)
-            if self.compiled is not nothing:
+            if self.compiled is not nothing and self.decisions[place].winner != PARALLEL_OP:
                 self.compiled.decide(*place, *self.decisions[place].told)
         return (self.decisions[place].call or self.original)(*args)
 
@@ -146,9 +156,11 @@ class Region:
     def _replayed(self, said: dict[str, Any], folder: Path) -> Decision:
         decision = Decision(
             said["bucket"], said["threads"], said["winner"], "kept from before", said["batch"], said["original_us"],
-            said["tried"], said["wrong"],
+            said["parallel_op_us"], said["tried"], said["wrong"],
         )  # fmt: skip
-        if decision.winner is not None:
+        if decision.winner == PARALLEL_OP:
+            decision.call = self.by_hand
+        elif decision.winner is not None:
             decision.kernel = parse(said["kernel"])
             (function,) = self.backend.load([decision.kernel], folder)
             decision.told = self._told(decision.kernel, function)
@@ -176,7 +188,7 @@ class Region:
                 said["kernel"] = to_text(decision.kernel)
                 winner = next(candidate for candidate in right if candidate.name == decision.winner)
                 decision.told = self._told(decision.kernel, functions[winner])
-            toolchain.keep(name, said, library if decision.winner is not None and library.exists() else None)
+            toolchain.keep(name, said, library if decision.kernel is not None and library.exists() else None)
         return decision
 
     def _decision(
@@ -186,16 +198,21 @@ class Region:
         decision = Decision(bucket_of(batch), threads, None, "no candidate's result is the original's", batch)
         if not found:
             return decision
-        calls = [partial(call, *args) for call in [*callers, self.original]]
+        others = [call for call in (self.by_hand, self.original) if call is not None]
+        calls = [partial(call, *args) for call in [*callers, *others]]
         times = self.backend.measure(calls, self.kernel)
         best = min(range(len(found)), key=lambda n: times[n])
-        own, decision.original_us = self.backend.measure([calls[best], calls[-1]], self.kernel)
+        own, *by_hand, decision.original_us = self.backend.measure([calls[best], *calls[len(found) :]], self.kernel)
         decision.tried = _said(found, times)
         ran = times[best] < float("inf")
         decision.reason = "the original is faster" if ran else f"no kernel ran: {self.backend.refused}"
         if own < decision.original_us:
             decision.winner, decision.reason = found[best].name, "measured faster than the original"
             decision.kernel, decision.call = found[best].kernel, callers[best]
+        for decision.parallel_op_us in by_hand:
+            if decision.parallel_op_us < min(own, decision.original_us):
+                decision.winner, decision.reason = PARALLEL_OP, "measured faster than kernel and original"
+                decision.kernel, decision.call = None, self.by_hand
         return decision
 
     def survey(self, *args: Any, most: int = 24) -> list[dict[str, Any]]:
@@ -278,6 +295,8 @@ class Region:
             lines.append("bytes after:  " + _bytes(traffic(decision.kernel, decision.batch, caches)))
         if decision.tried:
             lines.append(f"original: {decision.original_us:.1f} µs")
+        if decision.parallel_op_us is not None:
+            lines.append(f"{PARALLEL_OP}: {decision.parallel_op_us:.1f} µs")
         lines += [
             f"  {t['candidate']}: predicted {t['predicted_us']:.1f} µs, measured {t['measured_us']:.1f} µs"
             for t in decision.tried

@@ -73,7 +73,13 @@ class GirOperator(TorchOperator):
         if self.compiled is None:
             return {}
         said = [
-            {"winner": d.winner, "reason": d.reason, "original_us": d.original_us, "tried": d.tried}
+            {
+                "winner": d.winner,
+                "reason": d.reason,
+                "original_us": d.original_us,
+                "parallel_op_us": d.parallel_op_us,
+                "tried": d.tried,
+            }
             for d in self.compiled.decisions()
         ]
         left = [line for graph in self.compiled.graphs.values() for line in graph.left]

@@ -401,7 +401,9 @@ class _Function(Printer):
         for copy in range(lane.copies):
             where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, lane, vector=True)
             if instr.op == "add_to":
-                value = self.computed("add", [f"load_part({where}, {lane.left})" if lane.left else f"load({where})", value])
+                value = self.computed(
+                    "add", [f"load_part({where}, {lane.left})" if lane.left else f"load({where})", value]
+                )
             if stride != ONE:
                 left = f", {lane.left}" if lane.left else ""
                 self.line(f"store_strided({where}, {self.size(stride)}, {value}{left});")

@@ -26,11 +26,13 @@ def group_graph(
     *,
     for_inductor: bool = False,
     names: Mapping[str, str] | None = None,
+    kept: bool = True,
 ) -> GraphReport:
     """Group the ops of a graph and of its subgraphs, in place.
 
     Never raises: a graph with which something is wrong stays as it is, and the report says so. The report is also kept
-    for the process (`parallel_op.report_text()` tells it), unless the graph has no op of the whitelist.
+    for the process (`parallel_op.report_text()` tells it), unless the graph has no op of the whitelist, or `kept` is
+    False.
 
     Args:
         module: a graph of Dynamo before AOTAutograd, or one of aten ops; nodes hold their fake results.
@@ -46,7 +48,7 @@ def group_graph(
             _log.info("Parallel OP left a graph as it was: %s", error, exc_info=True)  # the report says so as well
             parts.append(GraphReport(error=f"{type(error).__name__}: {error}"))
     report = joined(parts)
-    if not report.empty:
+    if kept and not report.empty:
         record(report)
     return report
 

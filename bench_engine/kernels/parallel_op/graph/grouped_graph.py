@@ -1,5 +1,6 @@
 """A graph of Dynamo with its ops grouped: run as it is, or handed on to a compiler."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,17 @@ def grouped(gm: torch.fx.GraphModule, settings: Settings) -> tuple[Callable[...,
     # A lazy graph module compiles itself on the first call of a stand-in, which would stay in the way of later calls.
     getattr(gm, "real_recompile", gm.recompile)()
     return gm.forward, report
+
+
+def grouped_copy(gm: torch.fx.GraphModule) -> Callable[..., Any] | None:
+    """What runs a graph of ATen ops with its look-ups as one op; None where it has none that can be.
+
+    Raises KernelsNotBuiltError.
+    """
+    ops.load()
+    own = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
+    report = group_graph(own, Settings(asked=frozenset({_ROWS}), min_group=1), kept=False)
+    return own.forward if report.groups else None
 
 
 def group_before_aot(gm: torch.fx.GraphModule) -> None:
