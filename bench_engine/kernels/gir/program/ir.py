@@ -33,8 +33,8 @@ REDUCTIONS = {"reduce_sum": 1, "reduce_max": 1, "reduce_min": 1, "sumexp": 2}
 # `size a c` is a * B + c; `idiv` is of numbers that are not negative.
 INTEGERS = {"size": 2, "iadd": 2, "isub": 2, "imul": 2, "idiv": 2, "imin": 2, "irem": 2, "row": 2, "upto": 2, "wrap": 2}
 # `load_or buffer[address], v` is v past the buffer's end; `count buffer[0]` is how many elements the buffer has;
-# `peek` is what is loaded soon, 0 past the end, and `prefetch` brings what is loaded soon into the caches; `add_to` adds
-# to what was stored: in a par loop each iteration to another element, else one iteration after another.
+# `peek` is what is loaded soon, 0 past the end, and `prefetch` brings it into the caches; `add_to` adds to what was
+# stored: in a par loop each iteration to another element, else one iteration after another.
 MOVES = {"load", "gather", "load_or", "count", "store", "stream_store", "add_to", "peek", "prefetch"}
 UNCOUNTED = ("count", "peek", "prefetch")  # which move no byte that is not moved anyway
 READS, WRITES = ("load", "gather", "load_or", "add_to"), ("store", "stream_store", "add_to")
