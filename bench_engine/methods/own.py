@@ -194,6 +194,11 @@ TRAINED = by_name(
     ),
     Method("cafe_ml", "cafe with a second shared table for ids of middling gradients", _CAFE, fixed={"levels": 2}),
     Method(
+        "cce",
+        "parts of vectors that ids share, found by clustering while it trains, a byte for each code (CCE)",
+        "bench_engine.kernels.compressed.clustered:ClusteredEmbeddingBag",
+    ),
+    Method(
         "mde",
         "a dimension for each field, fewer for more rows, brought back to D by learned matrices (Ginart et al. 2019)",
         "bench_engine.kernels.compressed.mixed_dimension:MixedDimensionEmbeddingBag",

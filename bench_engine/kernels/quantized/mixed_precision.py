@@ -25,7 +25,8 @@ class MixedPrecisionEmbeddingBag(PlainEmbeddingBag):
     After mixed-precision embeddings (MPE, Li et al. 2024, arXiv:2409.20305), where groups of ids of like frequency
     learn their precision, 0 bits among them; here a knapsack says it. An id of f lookups gains f * WORTH of its
     storage; the steps from none to int4, int8 and float16 of all ids are taken in the order of gain per byte, as many
-    as the budget holds. A storage that is never the best of its bytes is left out. Ids that are never looked up have no row.
+    as the budget holds. A storage that is never the best of its bytes is left out. Ids that are never looked up have no
+    row.
 
     `compression` counts all bytes: rows with their scales, 2 bits per id for its kind, and for each 128 ids where
     their rows begin in each of the three tables, 12 bytes; the row of an id is the number of ids of its kind before
