@@ -162,7 +162,7 @@ _CHUNK_ARGUMENTS = {"num_chunks": "num_chunks", **_PRUNE_ARGUMENTS}
 
 _CAFE = "bench_engine.kernels.compressed.cafe:CafeEmbeddingBag"
 
-# Those that training decides what they keep.
+# Those that training, or the fields and lookups of what they are trained on, decides what they keep.
 TRAINED = by_name(
     _fiited(
         "fiited",
@@ -193,6 +193,23 @@ TRAINED = by_name(
         _CAFE,
     ),
     Method("cafe_ml", "cafe with a second shared table for ids of middling gradients", _CAFE, fixed={"levels": 2}),
+    Method(
+        "cce",
+        "parts of vectors that ids share, found by clustering while it trains, a byte for each code (CCE)",
+        "bench_engine.kernels.compressed.clustered:ClusteredEmbeddingBag",
+    ),
+    Method(
+        "mde",
+        "a dimension for each field, fewer for more rows, brought back to D by learned matrices (Ginart et al. 2019)",
+        "bench_engine.kernels.compressed.mixed_dimension:MixedDimensionEmbeddingBag",
+    ),
+    Method(
+        "mixed_precision",
+        "float16, int8, int4 or no row, by how often an id is looked up in the training part (after MPE)",
+        "bench_engine.kernels.quantized.mixed_precision:MixedPrecisionEmbeddingBag",
+        sources=("csrc/quantized",),
+        needs_build=True,
+    ),
     Method(
         "fiited_int8",
         "FIITED over int8 rows: who lives is decided in buckets of one cache line; compression counts all bytes",

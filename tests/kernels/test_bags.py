@@ -18,6 +18,7 @@ from bench_engine.kernels import (
 )
 from bench_engine.kernels.bags import as_bags, at_least, pool
 from bench_engine.kernels.compressed.cafe import CafeEmbeddingBag
+from bench_engine.kernels.compressed.clustered import ClusteredEmbeddingBag
 from bench_engine.kernels.compressed.deep_hash import DeepHashEmbeddingBag
 from bench_engine.kernels.compressed.memcom import MemcomEmbeddingBag
 from bench_engine.kernels.compressed.row_hashing import DoubleHashEmbeddingBag, RowModuloEmbeddingBag
@@ -34,6 +35,7 @@ METHODS = {
     RowModuloEmbeddingBag: 0.2,
     DoubleHashEmbeddingBag: 0.2,
     CafeEmbeddingBag: 0.3,
+    ClusteredEmbeddingBag: 0.3,
     MemcomEmbeddingBag: 0.3,
     DeepHashEmbeddingBag: 0.3,
 }
@@ -254,6 +256,7 @@ def test_a_dense_table_runs_nothing_but_what_torchs_own_module_runs(mode):
         (RowModuloEmbeddingBag, 1),
         (DoubleHashEmbeddingBag, 1),
         (CafeEmbeddingBag, 1),
+        (ClusteredEmbeddingBag, 1),
         (MemcomEmbeddingBag, 1),
         (DeepHashEmbeddingBag, 1),
     ],

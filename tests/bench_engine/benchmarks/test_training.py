@@ -133,7 +133,9 @@ def test_the_same_seed_repeats_and_another_does_not(result):
 
 
 @pytest.mark.usefixtures("built_kernels")
-@pytest.mark.parametrize("method", ["small_dim", "hashed", "hashed_reference", "quotient_remainder", "cafe", "memcom"])
+@pytest.mark.parametrize(
+    "method", ["small_dim", "hashed", "hashed_reference", "quotient_remainder", "cafe", "memcom", "mde", "cce"]
+)
 def test_compressed_methods_train(method):
     result = run(method, compression=0.5, batch_size=100)
     assert result.status == "ok"

@@ -12,7 +12,7 @@ from db import installation
 
 PRUNED = {"fiited", "fiited_frequency", "adaembed", "frequency_pruned"}
 HASHED = {"hashed", "hashed_mix64", "hashed_signed", "hashed_block"}
-QUANTIZED = {"int8", "int8_qr", "field_budget", "fiited_int8", "alpt"}
+QUANTIZED = {"int8", "int8_qr", "field_budget", "fiited_int8", "alpt", "mixed_precision"}
 COMPILED = {
     "hashed_original",
     "parallel_op",

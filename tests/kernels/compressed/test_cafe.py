@@ -156,6 +156,12 @@ def test_a_score_is_the_norm_of_a_lookups_gradient_over_their_mean():
     assert scores.tolist() == pytest.approx([3 / 1.5, 1 / 1.5, 2 / 1.5, 0])
 
 
+@pytest.mark.parametrize(("levels", "eps"), [(1, 1e-8), (2, 1e-3)])
+def test_with_one_level_its_adagrad_holds_no_row_back(levels, eps):
+    (group,) = make(levels=levels).training_optimizer(0.1, 1e-3).param_groups
+    assert (group["lr"], group["eps"]) == (0.1, eps)
+
+
 def test_evaluation_and_dropped_batches_change_nothing(trained):
     optimizer = trained.follow(torch.optim.SGD(trained.parameters(), lr=0.1))
     before = [value.clone() for value in trained.state_dict().values()]
