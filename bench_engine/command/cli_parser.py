@@ -225,7 +225,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "method:NAME, run:ID, baseline:NAME, before:DATE or since:DATE",
     )
     parser.add_argument("b", metavar="B", help="what is compared with it, in the same forms")
-    parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)} (default: latency_us)")
+    parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)}, or a metric of a plug-in (default: latency_us)")
     _add_where(parser)
     parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
     _add_flag(
