@@ -60,7 +60,7 @@ def typed(folder: Path, named: str) -> list[str]:
 
 @pytest.mark.timeout(900)
 def test_the_session_of_the_page(tmp_path: Path) -> None:
-    told = typed(tmp_path, "my_sweep|half_table|by method")
+    told = typed(tmp_path, "my_sweep|half_table|latency by method")
     assert len(told) == 4
     assert "half_table" in told[2]
     assert "half_table" in told[3]
@@ -74,10 +74,17 @@ def test_the_callable_of_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(900)
 def test_the_benchmark_data_set_and_metrics_of_the_page(tmp_path: Path) -> None:
-    ran, trained, asked = typed(tmp_path, "my_norms|my_clicks|precision_at_100")
+    ran, trained, asked, selected, shown, compared = typed(tmp_path, "my_norms|my_clicks|precision_at_100")
     assert "2 trials have results" in ran
     assert "2 trials have results" in trained
-    assert re.search(r"^hashed_reference +0\.\d+ +0\.\d+$", asked, re.MULTILINE)
+    assert re.search(r"^hashed_reference +0\.5 +0\.\d+ ", asked, re.MULTILINE)
+    assert re.search(r"^hashed_reference +0\.\d+ +0\.\d+$", selected, re.MULTILINE)
+    assert re.search(r"^ *time .* 100 ", shown, re.MULTILINE)
+    assert "precision_at_100, ratio = B / A: above 1 B is higher" in compared
+    best = command(["-m", "mirror", "ask", "which method has the best precision_at_100?"], tmp_path)
+    assert "the first, ties included, highest first" in best.stdout, "the plug-in has said what is better"
+    csv = command(["-m", "bench_engine", "show", "my_norms", "--format", "csv"], tmp_path)
+    assert "norm_spread" in csv.stdout.splitlines()[0].split(",")
     norms = command(["-m", "mirror", "ask", "SELECT method, value FROM curves WHERE metric = 'norm_spread'"], tmp_path)
     assert re.search(r"^quotient_remainder +\d", norms.stdout, re.MULTILINE)
 
@@ -172,6 +179,8 @@ def own_benchmark(name: str = "mine", axes: str = '"num_rows",', methods: str = 
         (own_benchmark(methods='"dens",'), "names the unknown method 'dens'"),
         ('@data_set("criteo")\ndef load():\n    pass\n', "There is a data set criteo already"),
         ('@metric("auc")\ndef f(a, b):\n    return 1\n', "There is a metric or column auc already"),
+        ('@metric("select")\ndef f(a, b):\n    return 1\n', "The metric select needs another name"),
+        ('@metric("mine", better="more")\ndef f(a, b):\n    return 1\n', "must be higher or lower, not 'more'"),
         ('@metric("mine", benchmarks=("lookup",))\ndef f(a):\n    return 1\n', "The metric mine cannot be of lookup"),
     ],
 )
