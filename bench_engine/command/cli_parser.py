@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     _add_rivals(command("rivals", "which rivals can run here, and how the others are installed", "", "peers"))
     examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
     _add_flag(examiner, "--json", "one JSON object: facts, warnings (default: text)")
-    _add_flag(examiner, "--again", "measure anew what memory gives (default: what was kept)")
+    _add_flag(examiner, "--again", "measure anew what memory gives, and what gir's cost model knows (default: what was kept)")
     checked = (
         "see whether verdicts can be trusted here: the same method twice, and one slowed by ten per cent, in turns"
     )
