@@ -204,3 +204,37 @@ def test_a_missing_data_file_is_told_and_bad_metrics_lose_nothing(tmp_path: Path
     assert "2 trials have results" in done.stdout
     assert "The metric not_a_number gave nan, which is no finite number" in done.stderr
     assert "The metric raises ended with RuntimeError: no way" in done.stderr
+
+
+CHANGES = """from pathlib import Path
+
+@benchmark("mine", "op", axes=("num_rows",), methods=("dense",))
+def run(trial):
+    with Path(__file__).open("a") as file:
+        file.write("x = 1\\n")
+    return {"device": "cpu", "mean_of_all": mean_of_all(1)}
+
+
+@metric("mean_of_all", benchmarks=("mine",))
+def mean_of_all(value):
+    return value
+"""
+
+
+def test_a_plugin_that_changes_after_the_run_began_fails_its_trials(tmp_path: Path) -> None:
+    named = plugin(tmp_path, "own.py", OWN + CHANGES)
+    (tmp_path / "own.yaml").write_text(
+        "benchmark: mine\nmethods: [dense]\nbaseline: dense\nparameters: {num_rows: {values: [1, 2]}}\n"
+    )
+    done = command(["-m", "bench_engine", "run", "own.yaml", "--plugin", named], tmp_path)
+    assert "1 trials have results, 1 failed." in done.stdout
+    shown = command(["-m", "bench_engine", "show", "own"], tmp_path)
+    assert "The code of the benchmark mine was changed after the run began" in shown.stdout
+
+
+def test_two_files_with_one_name_are_one_sentence(tmp_path: Path) -> None:
+    for name in ("one.py", "two.py"):
+        plugin(tmp_path, name, DECLARED.format(name="mine"))
+    done = listed(tmp_path, "one.py", "two.py")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "Two plug-ins declare a method mine: give one of them another name." in done.stderr
