@@ -8,7 +8,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from db import postgres, schema
-from db.columns import COLUMNS, OWN_STEP, Column, is_own_name, own_columns
+from db.columns import COLUMNS, Column, is_own_name, own_columns
 from db.record import Record
 
 ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time

@@ -86,7 +86,7 @@ def newest(store: Store, letter: str, side: Side, metric: Mapping[str, str], wan
 
     `metric` is name -> SQL. Raises CompareError where there is none; `letter` says of which side.
     """
-    read = {name: with_implied(name) for name in _COLUMNS} | metric
+    read = {**{name: with_implied(name) for name in _COLUMNS}, **metric}
     names = ", ".join(f"{sql} AS {name}" for name, sql in read.items())
     sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
         ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t

@@ -1,8 +1,8 @@
 """Why a method takes longer than another: bytes, bandwidths and counts that both trials have stored, in a sentence.
 
 Nothing is guessed: what a trial does not tell is not said. Of several pairs of trials each number is a geometric mean.
-Time is bytes over bandwidth, so that the ratio of the bytes over that of the bandwidths is the ratio of the times; where
-two methods read rows of other sizes, whose bandwidths differ, these are told in GB/s.
+Time is bytes over bandwidth, so that the ratio of the bytes over that of the bandwidths is the ratio of the times;
+where two methods read rows of other sizes, whose bandwidths differ, these are told in GB/s.
 """
 
 import json

@@ -33,7 +33,7 @@ def known() -> tuple[Column, ...]:
 
 
 def as_one_word(question: str) -> str:
-    """The question in lower case with their names as one word each: `precision_at_100` says no 100, `spread` no chart."""
+    """A question in lower case with their names as a word each: `precision_at_100` says no 100, `spread` no chart."""
     for c in sorted(known(), key=lambda c: -len(c.name)):
         words = "[ _]+".join(map(re.escape, c.name.split("_")))
         question = re.sub(rf"(?<![^\W_]){words}(?![^\W_])", one_word(c.name), question)

@@ -58,7 +58,9 @@ def test_a_trial_that_says_something_else_renews_what_is_known(any_store: Store)
     assert [(c.text, c.unit, c.better) for c in any_store.own_metrics()] == [("other", "", "lower")]
 
 
-@pytest.mark.parametrize("name", ["auc", "select", "order", "value", "trial_id", "n", "A b", 'x", (1', "x'y", "", "é", "x" * 80])
+@pytest.mark.parametrize(
+    "name", ["auc", "select", "order", "value", "trial_id", "n", "A b", 'x", (1', "x'y", "", "é", "x" * 80]
+)
 def test_what_cannot_be_a_column_stays_a_point(store: Store, name: str) -> None:
     store.ensure()
     before = names(store)

@@ -198,7 +198,9 @@ class _LeftOut:
     @staticmethod
     def of(views: Collection[str], rows: Callable[[str], list[tuple[Any, ...]]]) -> "_LeftOut":
         """Counted by what runs a statement over the results."""
-        found = _LeftOut(own=tuple((name, text or "", unit or "", better or "") for name, text, unit, better in rows(_OWN)))
+        found = _LeftOut(
+            own=tuple((name, text or "", unit or "", better or "") for name, text, unit, better in rows(_OWN))
+        )
         if "curves" not in views:
             points = rows(_CURVE_POINTS)
             found.curves = tuple(name for name, _, last in points if last > OWN_STEP)

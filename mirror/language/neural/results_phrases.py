@@ -88,9 +88,9 @@ class Phrases:
         for status, phrases in statuses().items():
             for phrase in phrases:
                 self._put(stems(phrase), Link("val", RESULTS, "status", status))
-        for own in words:
-            kind = "col" if own.value is None else "val"
-            self._put(stems(own.word), Link(kind, own.table, own.column, own.value, LEARNT))
+        for said in words:
+            kind = "col" if said.value is None else "val"
+            self._put(stems(said.word), Link(kind, said.table, said.column, said.value, LEARNT))
         self._corrected: dict[str, list[Link]] = {}
         self.longest = min(_LONGEST, max(map(len, self._index)))
         self._vocabulary = sorted({p[0] for p in self._index if len(p) == 1 and len(p[0]) >= 3 and p[0].isalpha()})

@@ -25,8 +25,8 @@ _BELOW_ZERO = re.compile(r"(?<![\w.,)%])(?<!\d )[-−]\.?\d[\w.]*")
 
 
 def check(question: str) -> None:
-    """Raise Refusal for a question that asks for commits, for what is missing, for numbers below zero, for the best of a
-    metric that no plug-in says what is better of, or for what a word means, which the refusal tells."""
+    """Raise Refusal for a question that asks for commits, for what is missing, for numbers below zero, for the best
+    of a metric that no plug-in says what is better of, or for what a word means, which the refusal tells."""
     if {"commit", "commits"} & set(tokens(question)):
         raise Refusal(_COMMIT)
     if _IS_MISSING.search(question):

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -83,7 +82,7 @@ def test_what_memory_gives_is_said_for_one_thread_and_for_all_cores(engine, monk
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, bandwidth.Bandwidth]]:
+def measured(monkeypatch: pytest.MonkeyPatch) -> dict[int, bandwidth.Bandwidth]:
     """What is kept of one core, in the place of files; the process that measures gives 99 GB/s."""
     kept = {1: GIVEN}
     monkeypatch.setattr(hardware, "cores", lambda: 1)
@@ -91,7 +90,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, bandwidth.Ba
     monkeypatch.setattr(bandwidth, "forget", kept.pop)
     monkeypatch.setattr(bandwidth, "keep", lambda found: kept.update({found.threads: found}))
     monkeypatch.setattr(BandwidthAhead, "_measure", lambda *_: bandwidth.keep(replace(GIVEN, copy_gb_s=99.0)))
-    yield kept
+    return kept
 
 
 def test_what_memory_gives_is_measured_anew_where_asked(engine, measured: dict[int, bandwidth.Bandwidth]) -> None:

@@ -1,4 +1,4 @@
-"""The example of docs/measuring.md, run anew: the bytes are the same anywhere, and explain the times that came out here."""
+"""The example of docs/measuring.md, run anew: bytes are the same anywhere, and explain the times that come out here."""
 
 import json
 import os

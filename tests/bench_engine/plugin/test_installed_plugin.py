@@ -211,10 +211,13 @@ def test_its_metrics_stay_when_the_package_is_gone(site: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("import no_such_package_at_all", "The plug-in broken_kernels cannot be imported (ModuleNotFoundError: No module"),
+        (
+            "import no_such_package_at_all",
+            "The plug-in broken_kernels cannot be imported (ModuleNotFoundError: No module",
+        ),
         ("x = 1", "The plug-in broken_kernels declares no method"),
         (
-            "from bench_engine.plugin import metric\n@metric('row_count')\ndef row_count(labels, scores):\n    return 1",
+            "from bench_engine.plugin import metric\n@metric('row_count')\ndef count(labels, scores):\n    pass",
             "Two plug-ins declare a metric row_count: give one of them another name.",
         ),
         (
