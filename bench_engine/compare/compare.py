@@ -204,12 +204,12 @@ def limit(text: str, metric: Metric) -> Limit:
     return Limit(text, match[1], 1 + float(match[2]) / 100)
 
 
-def metric(name: str, store: Store) -> Metric:
+def metric(name: str, store: Store | None = None) -> Metric:
     """The metric of that name, of those of plug-ins too that the results hold. Raises UsageError."""
     if name in METRICS:
         return METRICS[name]
     own: Sequence[Column] = ()
-    if store.path is None or store.path.exists():
+    if store and (store.path is None or store.path.exists()):
         store.ensure()
         own = store.own_metrics()
     known = METRICS | {c.name: Metric(c.name, ("higher", "lower"), own=c) for c in own}
