@@ -1,4 +1,4 @@
-"""Methods that cheat by what they change around them: the comparisons, the clock, or when their outputs are computed."""
+"""Methods that cheat by what they change around them: comparisons, the clock, or when their outputs are computed."""
 
 import re
 import threading
@@ -6,7 +6,7 @@ import time
 
 import pytest
 import torch
-from test_zoo import Counting, Slow, _often, run  # noqa: F401  (a fixture)
+from test_zoo import Counting, Slow, _often, run  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
