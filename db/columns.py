@@ -1,7 +1,9 @@
 """The columns of a trial: name, type, role, unit and meaning. Tables, views and the catalogue come from here."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 Role = Literal["key", "axis", "metric", "info"]
@@ -286,3 +288,36 @@ GROUP_AXES: tuple[str, ...] = tuple(a for a in AXES if BY_NAME[a].workload)
 CHOICE_AXES: tuple[str, ...] = tuple(a for a in AXES if a not in (*GROUP_AXES, "method", "seed"))
 IMPLIED: dict[str, tuple[str, str | int]] = {c.name: c.implied for c in COLUMNS if c.implied}
 STATUSES: tuple[str, ...] = ("ok", "failed", "timeout", "oom", "cancelled", "skipped")
+
+# -- metrics of plug-ins -----------------------------------------------------------------------------------------------
+
+OWN_STEP = 0  # at which a trial's curves hold them; training counts its steps from 1
+MOST_OWN = 60  # columns of them that a view has; more, as a broken journal may name, are points of curves alone
+_OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_OF_VIEWS = ("step", "metric", "value", "status", "error", "budget_share", "n", "trials")
+
+
+def own_metric(name: str, text: str = "", unit: str = "", better: str = "") -> Column:
+    """The column of a metric that a plug-in has declared."""
+    direction: Literal["higher", "lower", ""] = "higher" if better == "higher" else "lower" if better == "lower" else ""
+    return Column(name, "real", text or name.replace("_", " "), unit, "metric", direction, signed=True)
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a metric of a plug-in can be a column of this name, which stands in SQL as it is."""
+    return bool(_OWN_NAME.fullmatch(name)) and name not in BY_NAME and name not in _OF_VIEWS and name not in _reserved()
+
+
+def own_columns(rows: Iterable[tuple[str, str, str, str]]) -> tuple[Column, ...]:
+    """The columns of metrics of plug-ins, of their names, texts, units and better directions; in the order of names."""
+    return tuple(own_metric(*row) for row in sorted(rows) if is_own_name(row[0]))[:MOST_OWN]
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    """Words that SQL keeps for itself."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        words = connection.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'")
+        return frozenset(str(word) for (word,) in words.fetchall())

@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db import schema, tables
+from db.columns import Column
 from db.store import Store
 
 VIEWS = schema.EXPOSED
@@ -30,6 +32,8 @@ def export(store: Store, target: Path, view: str = "results") -> int:
     """
     if target.suffix != ".parquet":
         raise ExportError(f"{target.name or target} does not end in .parquet: name the file, such as {view}.parquet.")
+    if store.path is None or store.path.exists():
+        store.ensure()
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         rows = _write(store, temporary, view)
@@ -46,8 +50,9 @@ def export(store: Store, target: Path, view: str = "results") -> int:
 
 def _write(store: Store, path: Path, view: str) -> int:
     rows = 0
+    own = store.own_metrics() if view in schema.WITH_OWN else ()
     with store.reader(view) as batches, path.open("wb") as file:
-        described = pa.schema([field.with_metadata(_comment(view, field.name)) for field in batches.schema])
+        described = pa.schema([field.with_metadata(_comment(view, field.name, own)) for field in batches.schema])
         with pq.ParquetWriter(file, described, compression="zstd") as writer:
             for batch in batches:
                 writer.write_batch(batch.cast(described))
@@ -57,7 +62,7 @@ def _write(store: Store, path: Path, view: str) -> int:
     return rows
 
 
-def _comment(view: str, column: str) -> dict[str, str] | None:
+def _comment(view: str, column: str, own: Sequence[Column]) -> dict[str, str] | None:
     table = tables.metadata.tables.get(view)
-    text = schema.comment_of(column) if table is None else table.c[column].comment
+    text = schema.comment_of(column, own) if table is None else table.c[column].comment
     return {"comment": text} if text else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from db import schema
-from db.columns import COLUMNS
+from db.columns import COLUMNS, OWN_STEP, own_columns
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -95,6 +95,15 @@ def add_callables(connection: "sa.Connection") -> None:
     connection.exec_driver_sql("ALTER TABLE trials ADD COLUMN IF NOT EXISTS shape TEXT")
 
 
+def add_own_metrics(connection: "sa.Connection") -> None:
+    """What is known of metrics of plug-ins, of which trials from before have points alone."""
+    from db import tables
+
+    tables.own_metrics.create(connection, checkfirst=True)
+    names = connection.exec_driver_sql(f"SELECT DISTINCT metric FROM curve_points WHERE step = {OWN_STEP}").scalars()
+    tables.know_own_metrics(connection, {name: {} for name in names})
+
+
 # Append only. A later step that adds a column says IF NOT EXISTS, since a new file starts from today's tables.
 MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0001_create_tables", create_tables),
@@ -107,11 +116,13 @@ MIGRATIONS: "tuple[tuple[str, Callable[[sa.Connection], None]], ...]" = (
     ("0008_add_padding", add_padding),
     ("0009_add_memory_operators", add_memory_operators),
     ("0010_add_callables", add_callables),
+    ("0011_add_own_metrics", add_own_metrics),
 )
 
 
 def _views_version() -> str:
-    text = repr((schema.VIEWS, [schema.comment_of(c.name) for c in COLUMNS], schema.VIEW_COMMENTS))
+    own = schema.view("results", own_columns([("any", "", "", "")]))
+    text = repr((schema.VIEWS, own, [schema.comment_of(c.name) for c in COLUMNS], schema.VIEW_COMMENTS))
     return "views:" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -151,22 +162,28 @@ def migrate(connection: "sa.Connection") -> bool:
             step(connection)
             connection.execute(tables.migrations.insert().values(name=name))
     if _views_version() in lacking:
-        _create_views(connection)
+        create_views(connection)
         of = tables.migrations
         connection.execute(of.delete().where(of.c.name.like("views:%")))
         connection.execute(of.insert().values(name=_views_version()))
     return anew
 
 
-def _create_views(connection: "sa.Connection") -> None:
+def create_views(connection: "sa.Connection") -> None:
+    """Make the views anew, with the metrics of plug-ins that the results hold. The caller holds the transaction."""
     import sqlalchemy as sa
 
+    from db import postgres, tables
+
+    if connection.dialect.name == "postgresql":
+        postgres.begin_change(connection)
+    own = tables.own_metrics_of(connection)
     for name in reversed(schema.VIEWS):
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-    for name, sql in schema.VIEWS.items():
-        connection.exec_driver_sql(f"CREATE VIEW {name} AS {sql}")
+    for name in schema.VIEWS:
+        connection.exec_driver_sql(f"CREATE VIEW {name} AS {schema.view(name, own)}")
     for name in schema.VIEWS:
         for column in connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").keys():  # noqa: SIM118 (a result, not a dict)
-            text = schema.comment_of(column).replace("'", "''").replace(":", r"\:")
+            text = schema.comment_of(column, own).replace("'", "''").replace(":", r"\:")
             # Not as the driver's own SQL, where PostgreSQL's takes a per cent sign for a parameter.
             connection.execute(sa.text(f"COMMENT ON COLUMN {name}.{column} IS '{text}'"))

@@ -83,6 +83,7 @@ def storable(record: Record) -> Record:
         machine=_storable(record.machine),
         sweep=_storable(record.sweep),
         curves=tuple((metric.replace("\0", _NUL), step, value) for metric, step, value in record.curves),
+        own_metrics={name.replace("\0", _NUL): _storable(said) for name, said in record.own_metrics.items()},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from db.columns import BY_NAME, METRICS, STATUSES
+from db.columns import BY_NAME, METRICS, OWN_STEP, STATUSES
 from db.plain_text import printable
 
 FORMAT = 1
@@ -34,6 +34,8 @@ class Record:
             UTC datetime.
         samples_us: raw timings in µs, in the order they were taken.
         turn_sizes: number of samples of each turn within the group, in order; empty where there were no turns.
+        own_metrics: what plug-ins say of their metrics, which are points of its curves: name -> its text, its unit and
+            which direction is better, in words.
         curves: (metric, step, value) points of a training trial.
         machine: the columns of the table `machines`.
         sweep: sweep_id, name, spec (the YAML text) and started_at of the sweep.
@@ -45,6 +47,11 @@ class Record:
     machine: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, Any] = field(default_factory=dict)
     turn_sizes: tuple[int, ...] = ()
+    own_metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def named_own_metrics(self) -> dict[str, Mapping[str, str]]:
+        """The metrics of plug-ins that it has, each with what is said of it: of old trials nothing."""
+        return {name: self.own_metrics.get(name, {}) for name, step, _ in self.curves if step == OWN_STEP}
 
     def turns(self) -> list[int | None]:
         """For each sample the number of its turn; None where there were no turns."""
@@ -82,6 +89,7 @@ class Record:
             "samples_us": list(self.samples_us),
             **({"turn_sizes": list(self.turn_sizes)} if self.turn_sizes else {}),
             "curves": [list(c) for c in self.curves],
+            **({"own_metrics": {k: dict(v) for k, v in self.own_metrics.items()}} if self.own_metrics else {}),
             "machine": dict(self.machine),
             "sweep": dict(self.sweep),
         }
@@ -120,7 +128,8 @@ def _record(entry: Mapping[str, Any]) -> Record:
         ):
             raise RecordError("it holds a curve with a value that is not finite")
         machine = _described(entry["machine"], "machine", _OF_MACHINE)
-        return Record(trial, samples, curves, machine, _described(entry["sweep"], "sweep", _OF_SWEEP), turn_sizes)
+        sweep, own = _described(entry["sweep"], "sweep", _OF_SWEEP), _own_metrics(entry.get("own_metrics", {}))
+        return Record(trial, samples, curves, machine, sweep, turn_sizes, own)
     except RecordError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -172,6 +181,7 @@ def _readable(record: Record) -> Record:
         curves=tuple((printable(metric), step, value) for metric, step, value in record.curves),
         machine=_plain_row(record.machine),
         sweep=_plain_row(record.sweep, leave=("spec",)),
+        own_metrics={printable(name): _plain_row(said) for name, said in record.own_metrics.items()},
     )
 
 
@@ -199,6 +209,19 @@ def _described(entry: Any, what: str, types: Mapping[str, str]) -> dict[str, Any
     if row.get(f"{what}_id") and row.get("name") is None:  # no table takes it
         raise RecordError(f"its {what} has no name")
     return row
+
+
+_SAID = ("text", "unit", "better")  # of a metric of a plug-in
+
+
+def _own_metrics(given: Any) -> dict[str, dict[str, str]]:
+    """What is said of metrics of plug-ins. Raises RecordError."""
+    found = {name: {key: said[key] for key in _SAID if key in said} for name, said in dict(given).items()}
+    for name, said in found.items():
+        for text in (name, *said.values()):
+            if not _fits(text, "text"):
+                raise RecordError(f"what it says of the metric {name!r:.60} is not text: {text!r:.40}")
+    return found
 
 
 _PYTHON: dict[str, tuple[type, ...]] = {

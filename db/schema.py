@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from db.columns import BY_NAME, CHOICE_AXES, COLUMNS, IMPLIED
+from db.columns import BY_NAME, CHOICE_AXES, COLUMNS, IMPLIED, OWN_STEP, Column
 
 
 def with_implied(name: str) -> str:
@@ -94,6 +94,25 @@ VIEWS: dict[str, str] = {
         c.step, c.metric, c.value FROM curve_points AS c JOIN results AS r ON c.trial_id = r.trial_id""",
 }
 
+WITH_OWN = ("results", "history")  # have a column for each metric of plug-ins
+
+
+def view(name: str, own: Sequence[Column] = ()) -> str:
+    """The statement of a view, where results hold these metrics of plug-ins."""
+    if not own or name not in WITH_OWN:
+        return VIEWS[name]
+    values = ", ".join(f"max(CASE WHEN p.metric = '{c.name}' THEN p.value END) AS {c.name}" for c in own)
+    return f"""SELECT r.*, {", ".join(f"o.{c.name}" for c in own)} FROM ({VIEWS[name]}) AS r LEFT JOIN
+        (SELECT p.trial_id, {values} FROM curve_points AS p WHERE p.step = {OWN_STEP} GROUP BY p.trial_id) AS o
+        ON r.trial_id = o.trial_id"""
+
+
+def own_value(name: str) -> str:
+    """A metric of a plug-in as SQL, of `trials AS t`."""
+    where = f"p.trial_id = t.trial_id AND p.metric = '{name}' AND p.step = {OWN_STEP}"
+    return f"(SELECT max(p.value) FROM curve_points AS p WHERE {where})"
+
+
 # What people and questions may read.
 EXPOSED: tuple[str, ...] = ("results", "failures", "curves", "samples", "machines", "sweeps", "history")
 
@@ -119,9 +138,8 @@ VIEW_COMMENTS: dict[str, str] = {
 }
 
 
-def comment_of(column: str) -> str:
+def comment_of(column: str, own: Sequence[Column] = ()) -> str:
     """Comment of a view's column: its meaning and unit."""
-    if column in BY_NAME:
-        c = BY_NAME[column]
+    if c := BY_NAME.get(column) or next((c for c in own if c.name == column), None):
         return f"{c.text} [{c.unit}]" if c.unit else c.text
     return VIEW_COMMENTS.get(column, "")

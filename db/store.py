@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from db import duck, migrations, schema
+from db.columns import Column, own_columns
 from db.record import Record
 from db.settings import db_url, is_postgres
 
@@ -135,8 +136,16 @@ class Store:
         by_id = {r.trial_id: r for r in (map(postgres.storable, records) if self.postgres else records)}
         if not by_id:
             return 0
+        own: dict[str, Mapping[str, str]] = {}
+        for record in by_id.values():
+            own |= {name: said for name, said in record.named_own_metrics().items() if said or name not in own}
         with self._connect(write=True) as connection:
-            return tables.add(connection, by_id)
+            added = tables.add(connection, by_id)
+            if renewed := bool(own) and tables.know_own_metrics(connection, own):
+                migrations.create_views(connection)
+        if renewed:
+            self.checkpoint()
+        return added
 
     def add_timings(self, records: Sequence[Record]) -> None:
         """Insert the raw timings of trials that are there without."""
@@ -172,6 +181,11 @@ class Store:
             result = connection.execute(query, parameters)
             names = tuple(result.keys())
             return [dict(zip(names, row, strict=True)) for row in result.all()]
+
+    def own_metrics(self) -> tuple[Column, ...]:
+        """The metrics of plug-ins that the results have columns of, whether the plug-ins are known here or not."""
+        found = self.rows("SELECT name, text, unit, better FROM own_metrics")
+        return own_columns(tuple(text or "" for text in row.values()) for row in found)  # type: ignore[misc]
 
     def trial_ids(self, machine_id: str | None = None) -> list[str]:
         """Ids of all trials, or of those of one machine; as one text from the database, since they may be many."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from db import postgres, schema
-from db.columns import COLUMNS
+from db.columns import COLUMNS, Column, is_own_name, own_columns
 from db.record import Record
 
 ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
@@ -93,6 +93,14 @@ sweeps = sa.Table(
     sa.Column("spec", sa.Text, comment="the sweep file as it was run"),
     sa.Column("started_at", sa.DateTime, comment="first start, UTC"),
 )
+own_metrics = sa.Table(
+    "own_metrics",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True, comment="name of the metric, a column of results and history"),
+    sa.Column("text", sa.Text, comment="what it means, as its plug-in says"),
+    sa.Column("unit", sa.Text, comment="unit of its values"),
+    sa.Column("better", sa.Text, comment="higher or lower, where one is better"),
+)
 
 
 # What has been done to the tables; not among those that `metadata` makes.
@@ -138,6 +146,25 @@ def add_timings(connection: sa.Connection, records: Sequence[Record]) -> None:
     timed = samples.c.trial_id
     known = set(connection.execute(sa.select(timed).where(timed.in_(list(lacking))).distinct()).scalars())
     _append(connection, samples, _samples([r for i, r in lacking.items() if i not in known]))
+
+
+def know_own_metrics(connection: sa.Connection, found: Mapping[str, Mapping[str, str]]) -> bool:
+    """Keep what is said of metrics of plug-ins, by their names. Returns whether one is new."""
+    known = set(connection.execute(sa.select(own_metrics.c.name)).scalars())
+    rows = [
+        {"name": name, "text": "", "unit": "", "better": "", **told}
+        for name, told in found.items()
+        if is_own_name(name) and (told or name not in known)
+    ]
+    _merge(connection, own_metrics, rows)
+    return not known.issuperset(row["name"] for row in rows)
+
+
+def own_metrics_of(connection: sa.Connection) -> tuple[Column, ...]:
+    """The metrics of plug-ins that the results have columns of."""
+    of = own_metrics.c
+    rows = connection.execute(sa.select(of.name, of.text, of.unit, of.better))
+    return own_columns((str(name), text or "", unit or "", better or "") for name, text, unit, better in rows)
 
 
 def _machines(connection: sa.Connection, records: list[Record]) -> list[dict[str, Any]]:

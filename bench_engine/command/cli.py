@@ -249,7 +249,8 @@ def _summary(state: RunState) -> str:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    metric = compare.metric(options.metric)
+    store = Store(options.db)
+    metric = compare.metric(options.metric, store)
     limit = compare.limit(options.fail_on, metric) if options.fail_on is not None else None
     where = options.where
     if options.benchmark is not None:
@@ -257,7 +258,6 @@ def _compare(options: argparse.Namespace) -> int:
             where = [*where, f"benchmark={benchmark(options.benchmark).name}"]
         except UnknownNameError as error:
             raise UsageError(f"--benchmark: {error}") from error
-    store = Store(options.db)
     journal.bring_timings(store)
     found = compare.compare(store, options.a, options.b, metric, where, options.relative)
     if options.json:

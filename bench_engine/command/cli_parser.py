@@ -78,7 +78,9 @@ def parser() -> argparse.ArgumentParser:
     _add_rivals(command("rivals", "which rivals can run here, and how the others are installed", "", "peers"))
     examiner = command("doctor", "this machine, its compiler, kernels, data and results, and what to mend")
     _add_flag(examiner, "--json", "one JSON object: facts, warnings (default: text)")
-    _add_flag(examiner, "--again", "measure anew what memory gives (default: what was kept)")
+    _add_flag(
+        examiner, "--again", "measure anew what memory gives, and what gir's cost model knows (default: what was kept)"
+    )
     checked = (
         "see whether verdicts can be trusted here: the same method twice, and one slowed by ten per cent, in turns"
     )
@@ -225,7 +227,11 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         "method:NAME, run:ID, baseline:NAME, before:DATE or since:DATE",
     )
     parser.add_argument("b", metavar="B", help="what is compared with it, in the same forms")
-    parser.add_argument("--metric", default="latency_us", help=f"{', '.join(compare.METRICS)} (default: latency_us)")
+    parser.add_argument(
+        "--metric",
+        default="latency_us",
+        help=f"{', '.join(compare.METRICS)}, or a metric of a plug-in (default: latency_us)",
+    )
     _add_where(parser)
     parser.add_argument("--benchmark", metavar="NAME", help="only trials of this benchmark (default: all)")
     _add_flag(

@@ -1,5 +1,7 @@
 """What `doctor` says: this machine, what Mirror needs on it, where the results are, and what to mend."""
 
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -12,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench_engine.kernels.native import extension
+from bench_engine.kernels.native import cache, extension
 from bench_engine.machine import bandwidth, counters, hardware, machine, probe
 from bench_engine.machine.lock import MachineBusyError, machine_lock
 from bench_engine.machine.system_files import fields
@@ -64,7 +66,7 @@ class Findings:
 def examine(url: str | None = None, again: bool = False) -> Findings:
     """Look at this machine and at the results of a URL, and measure the engine's overhead; takes some seconds.
 
-    `again`: measure anew what memory gives, which is kept else.
+    `again`: measure anew what memory gives, which is kept else, and have the cost model of gir calibrated anew.
     """
     store = Store(url)
     sections = {
@@ -216,20 +218,35 @@ def _overhead() -> _Section:
 
 def _bandwidth(again: bool) -> _Section:
     counts = dict.fromkeys((1, hardware.cores()))
-    if again:
-        for threads in counts:
-            bandwidth.forget(threads)
+    lacking: list[int] = []
+    warnings: list[str] = []
     try:
-        with machine_lock("bandwidths", kind="Measuring of"):
+        with machine_lock("bandwidths", kind="Measuring of"):  # a run that holds the machine needs what was kept
             ahead = BandwidthAhead()
-            found = {threads: ahead.known(threads) for threads in counts}
+            before = {threads: bandwidth.kept(threads) for threads in counts if again}
+            for threads in before:
+                bandwidth.forget(threads)
+            lacking = [threads for threads in counts if not ahead.known(threads)]
+            for known in (before.get(threads) for threads in lacking):
+                if known:
+                    bandwidth.keep(known)
+            if again:
+                _forget_calibration()
     except MachineBusyError as error:
-        found = {threads: bandwidth.kept(threads) for threads in counts}
-        if not any(found.values()):
-            return {"measured": "no"}, [f"What memory gives was not measured: {_small(str(error))}"]
+        if again or not any(map(bandwidth.kept, counts)):
+            warnings = [f"What memory gives was not measured{' anew' if again else ''}: {_small(str(error))}"]
+    found = {threads: bandwidth.kept(threads) for threads in counts}
     facts = {counted(threads, "thread"): known.text() for threads, known in found.items() if known}
-    lacking = [counted(threads, "thread") for threads, known in found.items() if not known]
-    return facts, [f"What memory gives with {threads} could not be measured." for threads in lacking]
+    said = (f"What memory gives with {counted(threads, 'thread')} could not be measured." for threads in lacking)
+    return facts or {"measured": "no"}, [*warnings, *said]
+
+
+def _forget_calibration() -> None:
+    """Have the cost model of gir calibrated by the next trial that needs it; what it has compiled stays."""
+    for entry in (entry for folder in cache.folders() for entry in (folder / "gir").glob("*/entry.json")):
+        with contextlib.suppress(OSError, ValueError):
+            if {"measured", "speeds"} & json.loads(entry.read_text(encoding="utf-8")).keys():
+                shutil.rmtree(entry.parent)
 
 
 def _data() -> _Section:

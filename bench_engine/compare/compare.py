@@ -25,7 +25,8 @@ from bench_engine.compare.why import why
 from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
-from db.columns import AXES, BY_NAME, CHOICE_AXES
+from db.columns import AXES, BY_NAME, CHOICE_AXES, Column
+from db.schema import own_value
 from db.store import Store
 
 _SIZE_AXES = ("compression", "block_size")
@@ -44,6 +45,7 @@ class Metric:
         is_time: whether the ratio is a speedup, A / B; else it is B / A.
         margin: a ratio nearer to 1 than this is no difference.
         exact: whether it is counted, so that every difference is one.
+        own: the column of a metric of a plug-in.
     """
 
     name: str
@@ -51,11 +53,17 @@ class Metric:
     is_time: bool = False
     margin: float = 0.001
     exact: bool = False
+    own: Column | None = None
 
     @property
     def unit(self) -> str:
         """Of its values; empty for AUC and log loss."""
-        return BY_NAME[self.name].unit
+        return (self.own or BY_NAME[self.name]).unit
+
+    @property
+    def sql(self) -> str:
+        """Its value, of `trials AS t`."""
+        return own_value(self.name) if self.own else f"t.{self.name}"
 
     @property
     def places(self) -> int:
@@ -196,11 +204,18 @@ def limit(text: str, metric: Metric) -> Limit:
     return Limit(text, match[1], 1 + float(match[2]) / 100)
 
 
-def metric(name: str) -> Metric:
-    """The metric of that name. Raises UsageError."""
-    if name not in METRICS:
-        raise UsageError(f"{name!r} cannot be compared{hint(name, METRICS)} What can: {', '.join(METRICS)}.")
-    return METRICS[name]
+def metric(name: str, store: Store | None = None) -> Metric:
+    """The metric of that name, of those of plug-ins too that the results hold. Raises UsageError."""
+    if name in METRICS:
+        return METRICS[name]
+    own: Sequence[Column] = ()
+    if store and (store.path is None or store.path.exists()):
+        store.ensure()
+        own = store.own_metrics()
+    known = METRICS | {c.name: Metric(c.name, ("higher", "lower"), own=c) for c in own}
+    if name not in known:
+        raise UsageError(f"{name!r} cannot be compared{hint(name, known)} What can: {', '.join(known)}.")
+    return known[name]
 
 
 def compare(
@@ -264,7 +279,8 @@ def _joined(store: Store, a: Side, b: Side, of: Metric, where: Sequence[str]) ->
     if (a.kind == "method") != (b.kind == "method"):
         raise UsageError("A method is compared with a method: write method:NAME on both sides.")
     wanted = filters(where)
-    rows_a, rows_b = (newest(store, letter, side, of.name, wanted) for letter, side in (("A", a), ("B", b)))
+    read = {of.name: of.sql}
+    rows_a, rows_b = (newest(store, letter, side, read, wanted) for letter, side in (("A", a), ("B", b)))
     joined = (join_methods if a.kind == "method" else join)(rows_a, rows_b)
     if not joined.pairs:
         raise CompareError(nothing_in_common(a, rows_a, b, rows_b))

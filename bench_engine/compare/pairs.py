@@ -81,12 +81,13 @@ def _typed(name: str, value: str, text: str) -> str | int | float:
     return typed
 
 
-def newest(store: Store, letter: str, side: Side, metric: str, wanted: Filters) -> list[Row]:
+def newest(store: Store, letter: str, side: Side, metric: Mapping[str, str], wanted: Filters) -> list[Row]:
     """The newest trial that is ok of each configuration and machine, with the columns that a comparison needs.
 
-    Raises CompareError where there is none; `letter` says of which side.
+    `metric` is name -> SQL. Raises CompareError where there is none; `letter` says of which side.
     """
-    names = ", ".join(f"{with_implied(name)} AS {name}" for name in dict.fromkeys((*_COLUMNS, metric)))
+    read = {**{name: with_implied(name) for name in _COLUMNS}, **metric}
+    names = ", ".join(f"{sql} AS {name}" for name, sql in read.items())
     sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
         ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
         WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS t WHERE age = 1"""

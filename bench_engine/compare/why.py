@@ -1,7 +1,8 @@
 """Why a method takes longer than another: bytes, bandwidths and counts that both trials have stored, in a sentence.
 
 Nothing is guessed: what a trial does not tell is not said. Of several pairs of trials each number is a geometric mean.
-Time is bytes over bandwidth, so that the ratio of the bytes over that of the bandwidths is the ratio of the times.
+Time is bytes over bandwidth, so that the ratio of the bytes over that of the bandwidths is the ratio of the times;
+where two methods read rows of other sizes, whose bandwidths differ, these are told in GB/s.
 """
 
 import json
@@ -20,7 +21,8 @@ _COUNTED = {
     "branch_misses": "the mispredicted branches",
     "page_faults": "the page faults",
 }
-ROOFS = ("copy_gb_s", "gather_gb_s", "peak_gflops")  # of the machine
+_GATHER = "gather_gb_s"
+ROOFS = ("copy_gb_s", _GATHER, "peak_gflops")  # of the machine
 LEAST = 1.0
 NEAR = 1.1  # ratios nearer to 1 are the same
 
@@ -60,8 +62,8 @@ def cost(row: Row) -> Cost:
     roofs = {name: value for name in ROOFS if (value := _positive(told.get(name)))}
     latency_us, touched = _positive(row["latency_us"]), _positive(told.get("touched_bytes"))
     moved, share, roof = touched, 0.0, "gather"
-    if touched and latency_us and "gather_gb_s" in roofs:
-        share = touched / latency_us / 1e3 / roofs["gather_gb_s"]
+    if touched and latency_us and _GATHER in roofs:
+        share = touched / latency_us / 1e3 / roofs[_GATHER]
     elif not touched:
         moved, share, roof = _positive(row["bytes_moved"]), _positive(row["bandwidth_share"]), "copy"
     given = told.get("counts")
@@ -101,7 +103,12 @@ def _moving(costs: Sequence[tuple[Cost, Cost]], a: str, b: str) -> str:
     roof = "the bandwidth of random rows" if all_touch else "a copy's bandwidth"
     above = " (above 1: from caches)" if all_touch and max(share_a, share_b) > 1 else ""
     verb = "touches" if all_touch else "moves"
-    return f"{b} {verb} {bytes_text} at {_plain(share_b)}x {roof}; {a}: {_plain(share_a)}x{above}."
+    said_a, said_b = f"{_plain(share_a)}x", f"{_plain(share_b)}x {roof}"
+    if all_touch and _differ(_mean([y.roofs[_GATHER] / x.roofs[_GATHER] for x, y in known])):
+        # Rows of another size come at another bandwidth: shares of the two would not compare.
+        rate_a, rate_b = (_mean([pair[side].share * pair[side].roofs[_GATHER] for pair in known]) for side in (0, 1))
+        said_a, said_b = f"{_plain(rate_a)} GB/s, {said_a}", f"{_plain(rate_b)} GB/s, {said_b} of its size"
+    return f"{b} {verb} {bytes_text} at {said_b}; {a}: {said_a}{above}."
 
 
 def _counting(costs: Sequence[tuple[Cost, Cost]], a: str, b: str) -> str:

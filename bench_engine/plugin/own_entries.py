@@ -14,7 +14,7 @@ import hashlib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from bench_engine.methods import identity
 from bench_engine.plugin import declared
 from bench_engine.plugin.declared import PluginError
 from bench_engine.trial import Run, Trial, TrialResult
-from db.columns import BY_NAME
+from db.columns import BY_NAME, OWN_STEP, is_own_name
 from db.schema import VIEW_COMMENTS
 
 TRAINING = "training"  # the benchmark of ours that own metrics can be of
@@ -129,9 +129,13 @@ class OwnMetric(OwnEntry):
 
     Attributes:
         benchmarks: whose trials can have it.
+        unit: of its values; empty for none.
+        better: higher or lower, where one is better; else empty.
     """
 
     benchmarks: tuple[str, ...]
+    unit: str = ""
+    better: str = ""
 
     kind = "metric"
 
@@ -227,7 +231,13 @@ def data_set(
 
 
 def metric(
-    name: str, text: str = "", *, benchmarks: Sequence[str] = (TRAINING,), sources: Sequence[str] = ()
+    name: str,
+    text: str = "",
+    *,
+    benchmarks: Sequence[str] = (TRAINING,),
+    unit: str = "",
+    better: str = "",
+    sources: Sequence[str] = (),
 ) -> Callable[[_T], _T]:
     """Declare a function as a metric.
 
@@ -235,6 +245,8 @@ def metric(
         name: in sweeps, results and questions: small letters, digits and underscores.
         text: help, one line.
         benchmarks: training, whose sweeps ask for it under `metrics`, or benchmarks of plug-ins, which report it.
+        unit: of its values.
+        better: higher or lower, where one is better.
         sources: other files that the function is made of.
 
     The function of a training gets the labels (n,), 0 or 1, and the scores (n,), logits, of the test part as arrays,
@@ -245,13 +257,17 @@ def metric(
         _check_name("metric", name, _METRIC_NAME, "small letters, digits and underscores")
         if name in BY_NAME or name in VIEW_COMMENTS or name in _RECORDED:
             raise PluginError(f"There is a metric or column {name} already: give that of the plug-in another name.")
+        if not is_own_name(name):
+            raise PluginError(f"The metric {name} needs another name: this one means something in SQL, or is too long.")
+        if better not in ("higher", "lower", ""):
+            raise PluginError(f"What is better of the metric {name} must be higher or lower, not {better!r}.")
         for of in [benchmarks] if isinstance(benchmarks, str) else benchmarks:
             if of != TRAINING and of not in declared.known.benchmarks:
                 raise PluginError(
                     f"The metric {name} cannot be of {of}: name {TRAINING}, or a benchmark that a plug-in has declared."
                 )
         of_all = (benchmarks,) if isinstance(benchmarks, str) else tuple(benchmarks)
-        _add(OwnMetric(*_about("metric", name, text, function, sources), of_all))
+        _add(OwnMetric(*_about("metric", name, text, function, sources), of_all, unit, better))
         return function
 
     return declare
@@ -339,8 +355,14 @@ def stored(trial: Trial, result: TrialResult) -> tuple[tuple[tuple[str, int, flo
         if isinstance(value, str):
             complaints[entry.name] = value
         else:
-            points.append((entry.name, 0, value))
+            points.append((entry.name, OWN_STEP, value))
     return tuple(points), complaints
+
+
+def said_of(names: Collection[str]) -> dict[str, dict[str, str]]:
+    """What plug-ins say of their metrics, of those that are named, as results keep it."""
+    named = (m for m in own_metrics() if m.name in names)
+    return {m.name: {"text": m.text, "unit": m.unit, "better": m.better} for m in named}
 
 
 def _of(kind: type[_E]) -> Iterator[_E]:

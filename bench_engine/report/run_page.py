@@ -32,7 +32,7 @@ def page(found: RunResults) -> str:
             parts.append(table(["method", f"speedup over {means[0].over}", "verdicts"], rows, (0, 2)))
         if told := found.why.get(benchmark):
             parts.append(f"<ul>{''.join(f'<li>{text(line)}</li>' for line in told)}</ul>")
-        parts.append(_trials(trials, found.notes))
+        parts.append(_trials(trials, found))
     for heading, lines in (("To take care with", found.warnings), ("Without a result", list(reasons(found)))):
         if lines:
             parts.append(f"<h2>{heading}</h2><ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>")
@@ -45,9 +45,9 @@ def page(found: RunResults) -> str:
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _trials(trials: Sequence[Measured], letters: dict[str, str]) -> str:
+def _trials(trials: Sequence[Measured], found: RunResults) -> str:
     axes = axis_columns(varying(trials), trials)
-    told = [*axes, *columns(trials, letters)]
+    told = [*axes, *columns(trials, found)]
     left = [i for i, column in enumerate(told) if column.left]
     rows = [[column.cells[i] for column in told] for i in range(len(trials))]
     same = ", ".join(f"{name} {plain(value)}" for name, value in fixed(trials).items() if name != "benchmark")

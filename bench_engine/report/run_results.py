@@ -19,7 +19,7 @@ from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
 from db import runs
-from db.columns import AXES, GROUP_AXES, METRICS
+from db.columns import AXES, GROUP_AXES, METRICS, OWN_STEP, Column
 from db.runs import RunState
 from db.schema import with_implied
 from db.settings import journal_dir
@@ -90,6 +90,7 @@ class RunResults:
         name: what `show` knows it by.
         sweep: name of the sweep.
         state: of the run; None where all results of a sweep are meant.
+        own: the metrics of plug-ins that some of its trials have.
     """
 
     title: str
@@ -98,6 +99,7 @@ class RunResults:
     state: RunState | None
     measured: tuple[Measured, ...]
     missing: tuple[Missing, ...]
+    own: tuple[Column, ...] = ()
 
     @cached_property
     def benchmarks(self) -> dict[str, list[Measured]]:
@@ -217,16 +219,28 @@ def _results(store: Store, title: str, name: str, state: RunState | None, sweep:
         LEFT JOIN machines AS m ON t.machine_id = m.machine_id
         WHERE t.trial_id IN (SELECT unnest(string_to_array(:ids, ',')))"""
     rows = store.rows(sql, ids=",".join(ids)) if ids else []
+    own = store.own_metrics()
+    _put_own(store, rows, own)
     ok = [row for row in rows if row["status"] == "ok"]
     with_baseline = {row["benchmark"] for row in ok if row["is_baseline"]}
-    measured = [_measured(row, row["benchmark"] in with_baseline) for row in ok]
+    measured = [_measured(row, row["benchmark"] in with_baseline, [c.name for c in own]) for row in ok]
     missing = [
         Missing(_axes(row), row["status"], " ".join(str(row["error"] or "No reason is known.").split()))
         for row in rows
         if row["status"] != "ok"
     ]
     measured.sort(key=_beside)
-    return RunResults(title, name, sweep, state, tuple(measured), tuple(sorted(missing, key=order)))
+    there = tuple(c for c in own if any(c.name in m.metrics for m in measured))
+    return RunResults(title, name, sweep, state, tuple(measured), tuple(sorted(missing, key=order)), there)
+
+
+def _put_own(store: Store, rows: Sequence[dict[str, Any]], own: Sequence[Column]) -> None:
+    """Put the metrics of plug-ins into the rows of trials."""
+    sql = f"""SELECT trial_id, metric, value FROM curve_points WHERE step = {OWN_STEP}
+        AND trial_id IN (SELECT unnest(string_to_array(:ids, ',')))"""
+    of = {row["trial_id"]: row for row in rows}
+    for point in store.rows(sql, ids=",".join(of)) if own and of else ():
+        of[point["trial_id"]][point["metric"]] = point["value"]
 
 
 def _beside(measured: Measured) -> tuple[Any, ...]:
@@ -240,7 +254,7 @@ def _axes(row: Mapping[str, Any]) -> dict[str, Any]:
     return axes | ({"machine": row["machine"]} if row["machine"] else {})
 
 
-def _measured(row: Mapping[str, Any], with_baseline: bool) -> Measured:
+def _measured(row: Mapping[str, Any], with_baseline: bool, own: Sequence[str]) -> Measured:
     time_us, latency = row["latency_us"], None
     if time_us:
         latency = Ratio(time_us, row["latency_ci_low_us"] or 0.0, row["latency_ci_high_us"] or math.inf)
@@ -251,7 +265,7 @@ def _measured(row: Mapping[str, Any], with_baseline: bool) -> Measured:
     starts = max(1, len(start_turns(row)))
     facts = {**row, "environment": environment(row), "speedup": speedup, "compared": with_baseline, "starts": starts}
     notes = tuple(sentence for sentence, applies in NOTES if latency and applies(facts))
-    metrics = {name: row[name] for name in _STORED if row[name] is not None}
+    metrics = {name: row[name] for name in (*_STORED, *own) if row.get(name) is not None}
     if speedup:
         metrics["speedup"] = speedup.value
     return Measured(

@@ -49,7 +49,7 @@ def text(found: RunResults, width: int = 100, colour: bool = False, every: bool 
         lines += ["", benchmark]
         if every or len(trials) <= MOST_ROWS:
             verdicts = [m.verdict for m in trials] if colour else ()
-            lines += table(trials, columns(trials, found.notes), width, verdicts, (), _INLINE)
+            lines += table(trials, columns(trials, found), width, verdicts, (), _INLINE)
             same = ", ".join(f"{name} {plain(value)}" for name, value in fixed(trials).items() if name != "benchmark")
             lines += ["", *textwrap.wrap(f"The same in all: {same}.", width, **WRAP)]
         else:
@@ -73,7 +73,7 @@ def _wrapped(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, width, initial_indent=GAP, subsequent_indent=2 * GAP, break_long_words=False)
 
 
-def columns(trials: Sequence[Measured], letters: dict[str, str]) -> list[Column]:
+def columns(trials: Sequence[Measured], of: RunResults) -> list[Column]:
     """The columns of a table of trials beside their axes."""
     found = []
     if any(m.latency for m in trials):
@@ -81,13 +81,12 @@ def columns(trials: Sequence[Measured], letters: dict[str, str]) -> list[Column]
         found.append(Column(["±"], [_half_width(m) for m in trials]))
     if any(m.speedup for m in trials):
         found.append(Column(["speedup"], [speedup_text(m) for m in trials]))
-    for name in SHOWN:
+    for name, unit in {**{name: BY_NAME[name].unit for name in SHOWN}, **{c.name: c.unit for c in of.own}}.items():
         if any(name in m.metrics for m in trials):
-            unit = BY_NAME[name].unit
             cells = [amount(m.metrics[name], unit) if name in m.metrics else NONE for m in trials]
             found.append(Column(_HEADS.get(name, name.split("_")), cells))
     if any(m.notes for m in trials):
-        found.append(Column(["notes"], ["".join(letters[note] for note in m.notes) for m in trials], left=True))
+        found.append(Column(["notes"], ["".join(of.notes[note] for note in m.notes) for m in trials], left=True))
     if any(m.speedup for m in trials):
         found.append(Column(["verdict"], [verdict(m) for m in trials], left=True))
     return found
@@ -152,7 +151,7 @@ def markdown(found: RunResults, every: bool = False) -> str:
         if told_why := found.why.get(benchmark):
             parts.append("\n".join(f"- {in_markdown(line)}" for line in told_why))
         shown = trials if every else trials[:MOST_ROWS]
-        told = [*axis_columns(varying(trials), trials), *columns(trials, found.notes)]
+        told = [*axis_columns(varying(trials), trials), *columns(trials, found)]
         cells = [[c.cells[i] for c in told] for i in range(len(shown))]
         parts.append(markdown_table([" ".join(c.head) for c in told], cells))
         if len(shown) < len(trials):
@@ -171,7 +170,7 @@ def as_csv(found: RunResults) -> str:
     """A line for each trial, those without a result too: its axes, all its metrics, its verdict and what went wrong."""
     there = {axis for axes in [*(m.axes for m in found.measured), *(m.axes for m in found.missing)] for axis in axes}
     axes = [axis for axis in (*AXES, "machine") if axis in there]
-    metrics = [name for name in METRICS if any(name in m.metrics for m in found.measured)]
+    metrics = [n for n in (*METRICS, *(c.name for c in found.own)) if any(n in m.metrics for m in found.measured)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*axes, *metrics, *_OF_TRIAL, "starts", "error"])

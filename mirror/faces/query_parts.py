@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from db.columns import BY_NAME
 from mirror.query.check import SpecError
 from mirror.query.spec import Aggregate, Filter, Metric, Operator, Order, QuerySpec
 from mirror.schema import catalog
@@ -47,7 +46,7 @@ class Parts:
         able = [b for b in self.benchmarks if {m.column for m in self.spec.metrics} <= self.profile.metrics(b)]
         known = set[str]().union(*(self.profile.metrics(b) for b in able or self.benchmarks))
         known |= {m.column for m in self.spec.metrics}
-        return tuple(name for name in BY_NAME if name in known)
+        return tuple(name for name in KNOWN_COLUMNS["results"] if name in known)
 
     @property
     def axes(self) -> tuple[str, ...]:

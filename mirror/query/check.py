@@ -3,7 +3,6 @@
 import difflib
 from typing import Any
 
-from db.columns import BY_NAME
 from mirror.query.change import change_columns, relative_columns
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
@@ -85,7 +84,9 @@ def _groups(spec: QuerySpec) -> None:
         raise SpecError("against goes with the shape relative, and has the operator =.")
     if spec.shape == "relative" and spec.against and spec.against.column not in spec.dimensions:
         raise SpecError(f"against: {spec.against.column} is not among the dimensions; add it there too.")
-    if spec.shape == "relative" and (bad := [m.column for m in spec.metrics if m.column not in BY_NAME]):
+    if spec.shape == "relative" and (
+        bad := [m.column for m in spec.metrics if m.column not in KNOWN_COLUMNS["results"]]
+    ):
         raise SpecError(f"metrics: {bad[0]} is no metric of a trial, which the shape relative compares.")
     if spec.inverse and spec.shape != "relative":
         raise SpecError(f"inverse is false for the shape {spec.shape}; it goes with relative.")

@@ -11,6 +11,7 @@ from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.filter_words import filter_in_words
 from mirror.query.spec import Aggregate, Filter, Metric, QuerySpec
 from mirror.schema import catalog
+from mirror.schema.own_metrics import role_of
 from mirror.schema.profile import Profile
 from mirror.schema.ready_sweeps import measuring
 from mirror.schema.views import KNOWN_COLUMNS
@@ -63,7 +64,7 @@ def complete(spec: QuerySpec, profile: Profile, question: str) -> QuerySpec:
         return spec
     _check_held(spec, profile)
     names = [m.column for m in spec.metrics]
-    told = all(BY_NAME[m].role == "info" for m in names) and not _of_one_benchmark(spec)
+    told = all(role_of(m) == "info" for m in names) and not _of_one_benchmark(spec)
     if names and (told or all(m in _OF_TRIALS for m in names)):
         return spec  # what trials took is of all trials, whatever they measured
     spec = _with_benchmark(_without_unmeasured(spec, profile), profile, question)
@@ -118,7 +119,7 @@ def _arranged(spec: QuerySpec, profile: Profile) -> QuerySpec:
 def _has_values(spec: QuerySpec, profile: Profile, column: str) -> bool:
     """Whether a column is of any use in the benchmarks that answer: "the smallest model" means no column there."""
     asked = _benchmarks(spec, profile)
-    workload = column in BY_NAME and BY_NAME[column].role == "axis" and column not in spec.partitions
+    workload = column in BY_NAME and role_of(column) == "axis" and column not in spec.partitions
     return not workload or any(profile.values(column, b) or _is_many(profile, column, b) for b in asked)
 
 
@@ -175,8 +176,8 @@ def _with_benchmark(spec: QuerySpec, profile: Profile, question: str) -> QuerySp
     if named or "benchmark" in spec.dimensions or spec.shape == "count":
         return spec
     wanted = [m.column for m in spec.metrics]
-    wanted += [f.column for f in spec.filters if BY_NAME[f.column].role == "metric"]
-    wanted = [m for m in wanted if BY_NAME[m].role == "metric"]  # the rest is there for every trial
+    wanted += [f.column for f in spec.filters if role_of(f.column) == "metric"]
+    wanted = [m for m in wanted if role_of(m) == "metric"]  # the rest is there for every trial
     able = [b for b in profile.benchmarks if all(m in profile.metrics(b) for m in wanted)]
     if spec.verdicts:
         told = [b for b in able if profile.values("verdict", b) and all(_held(f, profile, b) for f in spec.filters)]
@@ -294,7 +295,7 @@ def _with_verdicts(spec: QuerySpec, profile: Profile) -> QuerySpec:
 
 def _held(f: Filter, profile: Profile, benchmark: str, how: Callable[[Iterable[bool]], bool] = any) -> bool:
     """Whether the benchmark has trials of any value, or of all, that an equality filter lets through."""
-    if BY_NAME[f.column].role == "metric" or f.operator in ("<>", "not in"):
+    if role_of(f.column) == "metric" or f.operator in ("<>", "not in"):
         return True
     if f.operator in _WITHIN:
         known = [v for v in profile.values(f.column, benchmark) if isinstance(v, (int, float))]

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from db.columns import BY_NAME
 from mirror.query.change import change_columns, relative_columns
 from mirror.schema import catalog
+from mirror.schema.own_metrics import role_of
+from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.table import Column
 from mirror.table.values import Value
 
@@ -156,4 +157,4 @@ def is_of_groups(f: Filter, spec: QuerySpec) -> bool:
     """
     grouped = spec.shape in ("groups", "ranking", "best", "front", "relative") and bool(spec.dimensions)
     shown = all(m.aggregate in (None, "avg", "median") for m in spec.metrics)
-    return grouped and shown and f.column in BY_NAME and BY_NAME[f.column].role == "metric"
+    return grouped and shown and f.column in KNOWN_COLUMNS["results"] and role_of(f.column) == "metric"

@@ -25,6 +25,7 @@ from pydantic import (
 
 from mirror.query.check import INT64, MAX_TEXT, SpecError, check, nearest, short
 from mirror.query.spec import Aggregate, ChartType, ChartWish, Claim, Filter, Metric, Operator, Order, QuerySpec, Shape
+from mirror.schema import own_metrics
 from mirror.schema.views import KNOWN_COLUMNS, is_curve_name
 from mirror.table.values import Value
 
@@ -78,6 +79,8 @@ def json_schema() -> dict[str, Any]:
         if "$ref" in node:
             return strict(parts[node["$ref"].rsplit("/", 1)[1]])
         kept: dict[str, Any] = {k: node[k] for k in ("type", "enum") if k in node}
+        if kept.get("enum") == _NAMES:
+            kept["enum"] = [*_NAMES, *(c.name for c in own_metrics.known())]
         if "anyOf" in node:
             kept["anyOf"] = [strict(part) for part in node["anyOf"]]
         if "items" in node:
@@ -135,6 +138,7 @@ def _built(form: "_Form") -> Any:
 
 _Text = Annotated[str, AfterValidator(_text)]
 _Time = Annotated[_Text, AfterValidator(_time)]
+# Without metrics of plug-ins, which are known later.
 _NAMES = sorted({c for columns in KNOWN_COLUMNS.values() for c in columns})
 _AnyColumn = Annotated[_Text, AfterValidator(_column)]
 _Column = Annotated[_AnyColumn, Field(json_schema_extra={"enum": [*_NAMES]})]

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from db.columns import COLUMNS
+from db.columns import Column as TrialColumn
 from db.plain_text import plain_text
 from db.settings import setting
-from mirror.schema import catalog_file
+from mirror.schema import catalog_file, own_metrics
 from mirror.table.table import Column
 
 # Columns of a result that hold a number of trials.
@@ -55,12 +56,16 @@ def words() -> Mapping[str, Any]:
     return catalog_file.merged(found, catalog_file.read_file(Path(own).expanduser())) if own else found
 
 
-@cache
 def entries() -> Mapping[str, Entry]:
-    """Every catalogued column by name."""
-    extra = words()["columns"]
+    """Every catalogued column by name, the metrics of plug-ins that are known now too."""
+    return _entries(own_metrics.known())
+
+
+@lru_cache(maxsize=4)
+def _entries(own: tuple[TrialColumn, ...]) -> Mapping[str, Entry]:
+    extra = {**words()["columns"], **{c.name: {"synonyms": words()["curves"].get(c.name, ())} for c in own}}
     found = {}
-    for c in COLUMNS:
+    for c in (*COLUMNS, *own):
         row = extra.get(c.name, {})
         found[c.name] = Entry(
             c.name,
@@ -114,7 +119,8 @@ def value_synonyms(column: str) -> Mapping[str, tuple[str, ...]]:
 
 def curve_synonyms() -> Mapping[str, tuple[str, ...]]:
     """Name of what training records step by step -> other names of it."""
-    return {name: tuple(names) for name, names in words()["curves"].items()}
+    of_trials = {c.name for c in own_metrics.known()}
+    return {name: tuple(names) for name, names in words()["curves"].items() if name not in of_trials}
 
 
 def examples() -> tuple[str, ...]:

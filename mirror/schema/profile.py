@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mirror.schema.own_metrics import Said
 from mirror.schema.own_words import OwnWord
 from mirror.table.values import Value
 
@@ -25,6 +26,7 @@ class Profile:
         started: time of the oldest and of the newest trial of `results`, ISO text in UTC, or None.
         machines: number of machines in `results`.
         curves: names of what training has recorded step by step.
+        own_metrics: metrics of plug-ins that have columns of their own.
         words: what people call parts of the results, beyond the catalogue; no part of what a snapshot holds.
     """
 
@@ -38,6 +40,7 @@ class Profile:
     started: tuple[str, str] | None = None
     machines: int = 0
     curves: tuple[str, ...] = ()
+    own_metrics: tuple[Said, ...] = ()
     words: tuple[OwnWord, ...] = ()
 
     @property

@@ -1,10 +1,11 @@
 """The views that can be asked and the columns of each: names and types, in the order of the view."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from db import schema
 from db.columns import BY_NAME, COLUMNS
+from mirror.schema import own_metrics
 
 # Columns of views that a trial's own row does not have.
 _OTHER_TYPES = {"status": "text", "error": "text", "step": "integer", "metric": "text", "value": "real"}
@@ -26,7 +27,23 @@ def _types(names: tuple[str, ...]) -> dict[str, str]:
     return {n: BY_NAME[n].type if n in BY_NAME else _OTHER_TYPES[n] for n in names}
 
 
-_ALL = {c.name: c.type for c in COLUMNS}
+_ALWAYS = {c.name: c.type for c in COLUMNS}
+
+
+class _OfTrials(Mapping[str, str]):
+    """The columns of a trial, with the metrics of plug-ins that are known now."""
+
+    def __getitem__(self, name: str) -> str:
+        return _ALWAYS[name] if name in _ALWAYS else {c.name: c.type for c in own_metrics.known()}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*_ALWAYS, *(c.name for c in own_metrics.known())))
+
+    def __len__(self) -> int:
+        return len(_ALWAYS) + len(own_metrics.known())
+
+
+_ALL = _OfTrials()
 _BY_SOURCE: dict[str, Mapping[str, str]] = {
     "results": _ALL,
     "history": _ALL,

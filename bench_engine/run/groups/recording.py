@@ -8,10 +8,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, get_args
 
+from bench_engine import plugin
 from bench_engine.registry import benchmark
 from bench_engine.sweep.sweep import Sweep
 from bench_engine.trial import Status, Trial, TrialResult
-from db.columns import AXES, BY_NAME, METRICS
+from db.columns import AXES, BY_NAME, METRICS, OWN_STEP
 from db.record import Record, RecordError
 
 _REPORTED = {*AXES, *METRICS} - {"speedup", "speedup_ci_low", "speedup_ci_high"}  # these come from others' turns too
@@ -69,7 +70,8 @@ def record(
             "code_version": code_version,
             "environment": json.dumps(dict(result.environment), default=str),
         }
-        return Record(row, result.samples_us, result.curves, machine, sweep, result.turn_sizes)
+        own = plugin.said_of([name for name, step, _ in result.curves if step == OWN_STEP])
+        return Record(row, result.samples_us, result.curves, machine, sweep, result.turn_sizes, own)
 
     built = build(result)
     try:

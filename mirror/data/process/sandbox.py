@@ -21,7 +21,7 @@ from mirror.data.process.sql_process import (
     with_password,
 )
 from mirror.data.process.turns import Turn
-from mirror.schema import catalog
+from mirror.schema import catalog, own_metrics
 from mirror.schema.profile import Profile
 from mirror.schema.result_columns import result_table
 from mirror.table.table import Table
@@ -104,7 +104,9 @@ class Sandbox(ProcessSource["_Child"]):
         """What the results hold now. Raises StoreError, or QueryCancelled."""
         try:
             with self._turn(threading.get_ident(), self._patience_s) as turn:
-                return self._current(turn, _USUAL).profile
+                profile = self._current(turn, _USUAL).profile
+                own_metrics.know(profile.own_metrics)
+                return profile
         except SomebodyElsesTurnError:
             with self._relieved() as relief:
                 return relief.schema()
@@ -214,6 +216,7 @@ class _Child(SqlProcess):
             raise
         self._spare_mb = 2 * limits.memory_mb
         self.profile = Profile.from_dict(reply["profile"])
+        own_metrics.know(self.profile.own_metrics)
 
 
 def _usual_values() -> dict[str, Value]:

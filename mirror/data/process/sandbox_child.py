@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from db.columns import AXES, METRICS
+from db.columns import AXES, METRICS, OWN_STEP, own_columns
 from db.migrations import NewerDatabaseError
 from db.schema import EXPOSED, select
 from db.store import Store, StoreError
@@ -24,16 +24,20 @@ from mirror.data.guard.guard_errors import GuardError, NotSqlError
 from mirror.data.plain_values import plain, plain_name, sentence, take, unique_names
 from mirror.data.process import snapshot
 from mirror.data.process.sql_serving import Request, Requests, serve
+from mirror.schema.own_metrics import Said
 from mirror.schema.profile import MAX_VALUES, Profile
 from mirror.table.values import Value
 
 # -- the snapshot ------------------------------------------------------------------------------------------------------
 
 
-_CURVE_NAMES = "SELECT metric, count(*) AS points FROM curves GROUP BY metric ORDER BY metric"
+# Of what is recorded step by step: metrics of plug-ins are columns of trials.
+_STEPS = f"HAVING max(step) > {OWN_STEP}"
+_CURVE_NAMES = f"SELECT metric FROM curves GROUP BY metric {_STEPS} ORDER BY metric"
 # The same of a store, where the view would join each of the points with all that the results say of its trial.
-_CURVE_POINTS = f"""SELECT metric, count(*) AS points FROM curve_points
+_CURVE_POINTS = f"""SELECT metric, count(*) AS points, max(step) AS last FROM curve_points
     WHERE trial_id IN ({select("results", ("trial_id",))}) GROUP BY metric ORDER BY metric"""
+_OWN = "SELECT name, text, unit, better FROM own_metrics ORDER BY name"
 
 
 def profile(
@@ -41,6 +45,7 @@ def profile(
     usual_values: Mapping[str, Value],
     row_counts: Mapping[str, int],
     curves: tuple[str, ...] | None = None,
+    own: tuple[Said, ...] = (),
 ) -> Profile:
     """Count what the snapshot holds.
 
@@ -49,19 +54,21 @@ def profile(
         usual_values: column -> its usual value, of those that have one.
         row_counts: of the views that the snapshot was made without.
         curves: the names of what is recorded, where their view is one of them.
+        own: metrics of plug-ins that the results hold.
     """
 
     def rows(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
+    metrics = (*METRICS, *(c.name for c in own_columns(own)))
     counts = {v: row_counts[v] if v in row_counts else rows(f"SELECT count(*) FROM {v}")[0][0] for v in EXPOSED}
     filled, partly, counted = {}, {}, {}
     for benchmark, trials, *numbers in rows(
-        f"SELECT benchmark, count(*), {', '.join(f'count({c})' for c in (*METRICS, *AXES))} "
+        f"SELECT benchmark, count(*), {', '.join(f'count({c})' for c in (*metrics, *AXES))} "
         "FROM results GROUP BY benchmark ORDER BY 1"
     ):
-        counted[benchmark] = count = dict(zip((*METRICS, *AXES), numbers, strict=True))
-        filled[benchmark] = frozenset(m for m in METRICS if count[m])
+        counted[benchmark] = count = dict(zip((*metrics, *AXES), numbers, strict=True))
+        filled[benchmark] = frozenset(m for m in metrics if count[m])
         partly[benchmark] = frozenset(a for a in AXES if 0 < count[a] < trials)
     distinct: dict[str, tuple[Value, ...]] = {}
     by_benchmark: dict[str, dict[str, tuple[Value, ...]]] = {benchmark: {} for benchmark in filled}
@@ -93,8 +100,8 @@ def profile(
     ]
     started = (oldest.isoformat(), newest.isoformat()) if oldest else None
     if curves is None:
-        curves = tuple(name for name, _ in rows(_CURVE_NAMES))
-    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves)
+        curves = tuple(name for (name,) in rows(_CURVE_NAMES))
+    return Profile(counts, distinct, by_benchmark, filled, partly, baselines, lost, started, machines, curves, own)
 
 
 def _values(
@@ -181,19 +188,23 @@ class _LeftOut:
     Attributes:
         rows: view -> number of its rows.
         curves: the names of what is recorded, where their view is left out; else None.
+        own: metrics of plug-ins that the results hold.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
     curves: tuple[str, ...] | None = None
+    own: tuple[Said, ...] = ()
 
     @staticmethod
     def of(views: Collection[str], rows: Callable[[str], list[tuple[Any, ...]]]) -> "_LeftOut":
         """Counted by what runs a statement over the results."""
-        found = _LeftOut()
+        found = _LeftOut(
+            own=tuple((name, text or "", unit or "", better or "") for name, text, unit, better in rows(_OWN))
+        )
         if "curves" not in views:
             points = rows(_CURVE_POINTS)
-            found.curves = tuple(name for name, _ in points)
-            found.rows["curves"] = sum(count for _, count in points)
+            found.curves = tuple(name for name, _, last in points if last > OWN_STEP)
+            found.rows["curves"] = sum(count for _, count, _ in points)
         found.rows |= {v: rows(f"SELECT count(*) FROM {v}")[0][0] for v in EXPOSED if v not in (*views, *found.rows)}
         return found
 
@@ -226,7 +237,7 @@ def _start(request: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection | None, d
         return None, _error(type(error).__name__, str(error))
     except duckdb.Error as error:
         return None, _error("StoreError", f"The results at {store.name} cannot be read: {sentence(str(error))}")
-    found = profile(connection, request["usual"], left.rows, left.curves)
+    found = profile(connection, request["usual"], left.rows, left.curves, left.own)
     lock(connection, request["memory_mb"])
     cap_memory(request["memory_mb"])
     close_the_door(connection)

@@ -31,7 +31,7 @@ from mirror.language.reading.lexemes import Token, cut, stems
 from mirror.language.reading.linking import Link
 from mirror.language.reading.times import Time, days_in, times_in
 from mirror.query.errors import Impossible, Refusal
-from mirror.schema import catalog
+from mirror.schema import catalog, own_metrics
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
 from mirror.words import phrasebook
@@ -59,7 +59,8 @@ _SURELY = 0.1  # what naming a value by all of its name costs at most
 
 def results_items(question: str, profile: Profile, now: datetime, before: str = "") -> Items:
     """The items of a question over the results; of a follow-up those of the question before it too, in front."""
-    text = plain(question)
+    text = plain(own_metrics.as_one_word(question.lower()))
+    before = own_metrics.as_one_word(before.lower())
     for pattern, meaning in _REWRITES:
         text = pattern.sub(meaning, text)
     tokens = cut(text)
@@ -91,7 +92,6 @@ def pointer_of(column: tuple[str, str]) -> str:
     return "<metric>" if table == CURVES or (table == RESULTS and _role(name) == "metric") else "<column>"
 
 
-@cache
 def _role(name: str) -> str:
     return catalog.entry(name).role
 

@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from db.columns import Column
 from mirror.language.phrases import machine_names
 from mirror.language.reading.lexemes import Token, stems
 from mirror.language.reading.linking import EXACT, LEARNT, PART, TYPO, Link
-from mirror.schema import catalog, own_words
+from mirror.schema import catalog, own_metrics, own_words
 from mirror.schema.own_words import OwnWord
 from mirror.schema.profile import Profile
 from mirror.table.values import Value
@@ -41,7 +42,7 @@ def phrases_of(profile: Profile) -> "Phrases":
     """The phrases of these results, made once for all questions about them."""
     texts = (e.name for e in catalog.entries().values() if e.type == "text")
     values = tuple((column, profile.values(column)) for column in texts)
-    return _phrases(values, profile.curves, profile.benchmarks, profile.words)
+    return _phrases(values, profile.curves, profile.benchmarks, profile.words, own_metrics.known())
 
 
 @lru_cache(maxsize=16)
@@ -50,7 +51,9 @@ def _phrases(
     curves: tuple[str, ...],
     benchmarks: tuple[str, ...],
     words: tuple[OwnWord, ...],
+    own: tuple[Column, ...],
 ) -> "Phrases":
+    del own  # are in the catalogue, and make it another one
     return Phrases(dict(values), curves, benchmarks, words)
 
 
@@ -67,6 +70,8 @@ class Phrases:
         self._index: dict[tuple[str, ...], dict[tuple[str, str, str | None, object], float]] = defaultdict(dict)
         for entry in catalog.entries().values():
             self._name(Link("col", RESULTS, entry.name), (entry.name, entry.label), entry.synonyms)
+        for own in own_metrics.known():
+            self._put(stems(own_metrics.one_word(own.name)), Link("col", RESULTS, own.name, cost=EXACT))
         for curve, synonyms in (dict.fromkeys(curves, ()) | dict(catalog.curve_synonyms())).items():
             self._name(Link("col", CURVES, curve), (curve,), synonyms)
         for fact, names in catalog.words()["machine_facts"].items():
@@ -83,9 +88,9 @@ class Phrases:
         for status, phrases in statuses().items():
             for phrase in phrases:
                 self._put(stems(phrase), Link("val", RESULTS, "status", status))
-        for own in words:
-            kind = "col" if own.value is None else "val"
-            self._put(stems(own.word), Link(kind, own.table, own.column, own.value, LEARNT))
+        for said in words:
+            kind = "col" if said.value is None else "val"
+            self._put(stems(said.word), Link(kind, said.table, said.column, said.value, LEARNT))
         self._corrected: dict[str, list[Link]] = {}
         self.longest = min(_LONGEST, max(map(len, self._index)))
         self._vocabulary = sorted({p[0] for p in self._index if len(p) == 1 and len(p[0]) >= 3 and p[0].isalpha()})

@@ -4,6 +4,7 @@ import re
 
 from mirror.language.phrases import definitions
 from mirror.query.errors import NotUnderstood, Refusal
+from mirror.schema import own_metrics
 from mirror.words.tokens import tokens
 
 _COMMIT = (
@@ -19,17 +20,26 @@ _IS_MISSING = re.compile(
     r"\bnull\b|\b(is|are|was|were|with|has|have)\s+(not\s+)?(missing|empty|blank|unset)(?=\W*($|(and|or|by|for|in|on)\b))",
     re.IGNORECASE,
 )
+_BEST = re.compile(r"\b(best|worst|better|worse) (?:mean |average |median )?(\w+)", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"(?<![\w.,)%])(?<!\d )[-−]\.?\d[\w.]*")
 
 
 def check(question: str) -> None:
-    """Raise Refusal for a question that asks for commits, for what is missing, for numbers below zero, or for what a
-    word means, which the refusal tells."""
+    """Raise Refusal for a question that asks for commits, for what is missing, for numbers below zero, for the best
+    of a metric that no plug-in says what is better of, or for what a word means, which the refusal tells."""
     if {"commit", "commits"} & set(tokens(question)):
         raise Refusal(_COMMIT)
     if _IS_MISSING.search(question):
         raise Refusal(_MISSING)
     if signed := _BELOW_ZERO.search(question):  # of which the words keep no sign
         raise NotUnderstood(f"What “{signed[0]}” should do here is not clear: ask with SQL for numbers below zero.")
+    undirected = {own_metrics.one_word(c.name): c for c in own_metrics.known() if not c.better}
+    for word, name in _BEST.findall(own_metrics.as_one_word(question.lower())):
+        if name in undirected:
+            label = undirected[name].name.replace("_", " ")
+            raise Refusal(
+                f"Whether a higher or a lower {label} is {word.replace('worst', 'worse').replace('best', 'better')} is "
+                "not known: ask for the highest or the lowest, or have its plug-in say what is `better`."
+            )
     if meant := definitions.find(question):
         raise Refusal(meant)

@@ -85,8 +85,8 @@ class _Read:
 
 
 def _read(question: str, sandbox: Sandbox, now: datetime | None) -> _Read:
+    profile = sandbox.schema()  # first: it says what metrics of plug-ins there are
     cannot_be_asked.check(question)
-    profile = sandbox.schema()
     items = results_items(question, profile, now or datetime.now(UTC).replace(tzinfo=None))
     found: dict[str, ResultsCandidate] = {}
     refused: Refusal | Ambiguity | None = None

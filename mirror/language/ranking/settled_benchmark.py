@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from db.columns import BY_NAME
 from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.sandbox import Sandbox
@@ -17,6 +16,7 @@ from mirror.query.complete import SeveralBenchmarks, complete
 from mirror.query.errors import Ambiguity, Refusal
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql, condition
+from mirror.schema.own_metrics import role_of
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.table.wording import join
 
@@ -166,7 +166,7 @@ def _trials(asked: QuerySpec, several: SeveralBenchmarks, sandbox: Sandbox) -> d
     """How many trials of each benchmark have the metrics and satisfy the conditions."""
     conditions = [condition(Filter("benchmark", "in", several.benchmarks))]
     conditions += [f"{metric} IS NOT NULL" for metric in several.metrics]
-    conditions += [condition(f) for f in asked.filters if BY_NAME[f.column].role != "metric"]
+    conditions += [condition(f) for f in asked.filters if role_of(f.column) != "metric"]
     operators = "benchmark, operator" if "operator" in KNOWN_COLUMNS[asked.source] else "benchmark"
     met = f"FROM {asked.source} WHERE {' AND '.join(conditions)}"
     counts = f"SELECT benchmark, count(*) AS n {met} GROUP BY {operators}"

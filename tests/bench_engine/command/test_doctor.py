@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, timedelta
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from bench_engine.command import doctor
 from bench_engine.command.cli import main
-from bench_engine.kernels.native import extension
+from bench_engine.kernels.native import cache, extension
 from bench_engine.machine import bandwidth, hardware, machine, probe
 from bench_engine.machine.lock import MachineBusyError, machine_lock
+from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
 from bench_engine.selfcheck import overhead
 
 SECTIONS = ["machine", "state", "software", "engine", "overhead", "bandwidth", "data", "results"]
@@ -79,20 +81,55 @@ def test_what_memory_gives_is_said_for_one_thread_and_for_all_cores(engine, monk
     )
 
 
-def test_what_memory_gives_is_measured_anew_where_asked_and_not_beside_a_run(
-    engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    forgotten = []
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> dict[int, bandwidth.Bandwidth]:
+    """What is kept of one core, in the place of files; the process that measures gives 99 GB/s."""
+    kept = {1: GIVEN}
     monkeypatch.setattr(hardware, "cores", lambda: 1)
-    monkeypatch.setattr(bandwidth, "forget", forgotten.append)
-    doctor.examine()
-    assert forgotten == []
-    doctor.examine(again=True)
-    assert forgotten == [1]
-    monkeypatch.setattr(bandwidth, "kept", lambda threads: None)
+    monkeypatch.setattr(bandwidth, "kept", kept.get)
+    monkeypatch.setattr(bandwidth, "forget", kept.pop)
+    monkeypatch.setattr(bandwidth, "keep", lambda found: kept.update({found.threads: found}))
+    monkeypatch.setattr(BandwidthAhead, "_measure", lambda *_: bandwidth.keep(replace(GIVEN, copy_gb_s=99.0)))
+    return kept
+
+
+def test_what_memory_gives_is_measured_anew_where_asked(engine, measured: dict[int, bandwidth.Bandwidth]) -> None:
+    assert doctor.examine().facts["bandwidth"]["1 thread"].startswith("copy 12.8 GB/s")
+    assert doctor.examine(again=True).facts["bandwidth"]["1 thread"].startswith("copy 99 GB/s")
+
+
+def test_what_cannot_be_measured_anew_stays(
+    engine, measured: dict[int, bandwidth.Bandwidth], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BandwidthAhead, "_measure", lambda *_: None)
+    found = doctor.examine(again=True)
+    assert measured == {1: GIVEN}
+    assert found.facts["bandwidth"]["1 thread"].startswith("copy 12.8 GB/s")
+    assert "What memory gives with 1 thread could not be measured." in found.warnings
+
+
+def test_nothing_is_measured_or_forgotten_beside_a_run(engine, measured: dict[int, bandwidth.Bandwidth]) -> None:
     with machine_lock("x"):
+        assert with_word("What memory gives") == []
+        (sentence,) = [w for w in doctor.examine(again=True).warnings if "What memory gives" in w]
+        assert sentence.startswith("What memory gives was not measured anew: sweep x (process ")
+        assert measured == {1: GIVEN}
+        measured.clear()
         (sentence,) = with_word("What memory gives")
     assert sentence.startswith("What memory gives was not measured: sweep x (process ")
+
+
+def test_what_the_cost_model_of_gir_measured_is_forgotten_and_no_kernel(
+    engine, measured: dict[int, bandwidth.Bandwidth], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "folders", lambda: [tmp_path])
+    for name, said in (("a", '{"measured": {}}'), ("b", '{"speeds": [1, 2]}'), ("c", '{"library": "x"}'), ("d", "{")):
+        (tmp_path / "gir" / name).mkdir(parents=True)
+        (tmp_path / "gir" / name / "entry.json").write_text(said)
+    doctor.examine()
+    assert len(list((tmp_path / "gir").iterdir())) == 4
+    doctor.examine(again=True)
+    assert sorted(path.name for path in (tmp_path / "gir").iterdir()) == ["c", "d"]
 
 
 def test_text_of_findings() -> None:

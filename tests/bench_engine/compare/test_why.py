@@ -30,6 +30,14 @@ def test_what_comes_from_caches_is_said():
     )
 
 
+def test_rows_of_two_sizes_have_a_bandwidth_each_so_that_the_arithmetic_holds():
+    a, b = row(10.0, 160_000, gather=20.0), row(100.0, 800_000)
+    assert why([(a, b)], "dense", "hashed") == (
+        "hashed touches 5x the bytes at 8 GB/s, 4x the bandwidth of random rows of its size; dense: 16 GB/s, 0.8x "
+        "(above 1: from caches)."
+    )
+
+
 def test_several_configurations_are_a_mean_and_its_ends():
     pairs = [(row(10.0, 16_000), row(10.0, 32_000)), (row(10.0, 16_000), row(10.0, 128_000))]
     assert why(pairs, "a", "b").startswith("b touches 4x the bytes (2x to 8x) at 3.2x the bandwidth")

@@ -60,7 +60,7 @@ def typed(folder: Path, named: str) -> list[str]:
 
 @pytest.mark.timeout(900)
 def test_the_session_of_the_page(tmp_path: Path) -> None:
-    told = typed(tmp_path, "my_sweep|half_table|by method")
+    told = typed(tmp_path, "my_sweep|half_table|latency by method")
     assert len(told) == 4
     assert "half_table" in told[2]
     assert "half_table" in told[3]
@@ -74,10 +74,17 @@ def test_the_callable_of_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(900)
 def test_the_benchmark_data_set_and_metrics_of_the_page(tmp_path: Path) -> None:
-    ran, trained, asked = typed(tmp_path, "my_norms|my_clicks|precision_at_100")
+    ran, trained, asked, selected, shown, compared = typed(tmp_path, "my_norms|my_clicks|precision_at_100")
     assert "2 trials have results" in ran
     assert "2 trials have results" in trained
-    assert re.search(r"^hashed_reference +0\.\d+ +0\.\d+$", asked, re.MULTILINE)
+    assert re.search(r"^hashed_reference +0\.5 +0\.\d+ ", asked, re.MULTILINE)
+    assert re.search(r"^hashed_reference +0\.\d+ +0\.\d+$", selected, re.MULTILINE)
+    assert re.search(r"^ *time .* 100 ", shown, re.MULTILINE)
+    assert "precision_at_100, ratio = B / A: above 1 B is higher" in compared
+    best = command(["-m", "mirror", "ask", "which method has the best precision_at_100?"], tmp_path)
+    assert "the first, ties included, highest first" in best.stdout, "the plug-in has said what is better"
+    csv = command(["-m", "bench_engine", "show", "my_norms", "--format", "csv"], tmp_path)
+    assert "norm_spread" in csv.stdout.splitlines()[0].split(",")
     norms = command(["-m", "mirror", "ask", "SELECT method, value FROM curves WHERE metric = 'norm_spread'"], tmp_path)
     assert re.search(r"^quotient_remainder +\d", norms.stdout, re.MULTILINE)
 
@@ -172,6 +179,8 @@ def own_benchmark(name: str = "mine", axes: str = '"num_rows",', methods: str = 
         (own_benchmark(methods='"dens",'), "names the unknown method 'dens'"),
         ('@data_set("criteo")\ndef load():\n    pass\n', "There is a data set criteo already"),
         ('@metric("auc")\ndef f(a, b):\n    return 1\n', "There is a metric or column auc already"),
+        ('@metric("select")\ndef f(a, b):\n    return 1\n', "The metric select needs another name"),
+        ('@metric("mine", better="more")\ndef f(a, b):\n    return 1\n', "must be higher or lower, not 'more'"),
         ('@metric("mine", benchmarks=("lookup",))\ndef f(a):\n    return 1\n', "The metric mine cannot be of lookup"),
     ],
 )
@@ -195,3 +204,37 @@ def test_a_missing_data_file_is_told_and_bad_metrics_lose_nothing(tmp_path: Path
     assert "2 trials have results" in done.stdout
     assert "The metric not_a_number gave nan, which is no finite number" in done.stderr
     assert "The metric raises ended with RuntimeError: no way" in done.stderr
+
+
+CHANGES = """from pathlib import Path
+
+@benchmark("mine", "op", axes=("num_rows",), methods=("dense",))
+def run(trial):
+    with Path(__file__).open("a") as file:
+        file.write("x = 1\\n")
+    return {"device": "cpu", "mean_of_all": mean_of_all(1)}
+
+
+@metric("mean_of_all", benchmarks=("mine",))
+def mean_of_all(value):
+    return value
+"""
+
+
+def test_a_plugin_that_changes_after_the_run_began_fails_its_trials(tmp_path: Path) -> None:
+    named = plugin(tmp_path, "own.py", OWN + CHANGES)
+    (tmp_path / "own.yaml").write_text(
+        "benchmark: mine\nmethods: [dense]\nbaseline: dense\nparameters: {num_rows: {values: [1, 2]}}\n"
+    )
+    done = command(["-m", "bench_engine", "run", "own.yaml", "--plugin", named], tmp_path)
+    assert "1 trials have results, 1 failed." in done.stdout
+    shown = command(["-m", "bench_engine", "show", "own"], tmp_path)
+    assert "The code of the benchmark mine was changed after the run began" in shown.stdout
+
+
+def test_two_files_with_one_name_are_one_sentence(tmp_path: Path) -> None:
+    for name in ("one.py", "two.py"):
+        plugin(tmp_path, name, DECLARED.format(name="mine"))
+    done = listed(tmp_path, "one.py", "two.py")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "Two plug-ins declare a method mine: give one of them another name." in done.stderr

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("likeliest_taken")  # what becomes of a rea
 
 
 def _forget() -> None:
-    for cached in (catalog.words, catalog.entries, results_phrases._phrases):
+    for cached in (catalog.words, catalog._entries, results_phrases._phrases):
         cached.cache_clear()
 
 
