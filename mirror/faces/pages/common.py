@@ -35,7 +35,7 @@ from mirror.table.table import Column, Table
 from mirror.table.wording import counted, join
 from mirror.words import glossary
 
-ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH, DATA_PATH = "ask", "boards", "runs", "new-run", "data"
+ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH = "ask", "boards", "runs", "new-run"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
 _MOST_MACHINES = 2  # that are named one by one
@@ -124,8 +124,8 @@ _STYLE = """
 def _ready(url: str) -> None:
     if other := find_other_data():
         raise SourceError(
-            f"{other.name} holds other data and no results: ask about it on the page Data, or name a results database "
-            "with MIRROR_DB."
+            f"{other.name} holds other data and no results: open it on the page Ask, or name a results database with "
+            "MIRROR_DB."
         )
     open_results(url)
 

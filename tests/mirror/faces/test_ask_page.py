@@ -16,6 +16,7 @@ from db.installation import ROOT
 from mirror.answer import results
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages.places import place
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.asking import Asking
 from mirror.faces.pages.trails.trail import MOST_STEPS
@@ -530,13 +531,13 @@ def test_a_model_that_fails_leaves_a_note(server: Server) -> None:
 
 
 def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = flow.ask
+    real = place.ask
 
     def agreed(question: str, **more: object) -> Answer:
         found = real(question, **more)  # type: ignore[arg-type]
         return Answer(**{**vars(found), "engine": "llm", "agreement": Agreement(True)})
 
-    monkeypatch.setattr(flow, "ask", agreed)
+    monkeypatch.setattr(place, "ask", agreed)
     app = ask(ask_page(), QUESTION)
     assert "[the built-in reader agrees]" in texts(app)
     assert not app.warning
