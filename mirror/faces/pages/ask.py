@@ -7,9 +7,9 @@ import streamlit as st
 
 from mirror.answer.subject import FAILURES, MAX_QUESTION
 from mirror.faces import suggestions
-from mirror.faces.pages import answer_view, chooser, in_browser, learnt_view, saved_view, tour, welcome
+from mirror.faces.pages import answer_view, chooser, found_view, in_browser, learnt_view, saved_view, tour, welcome
 from mirror.faces.pages.common import HOME, heading, plain, profile_of, sandbox, show_glossary, show_status
-from mirror.faces.pages.places import found_view, opened
+from mirror.faces.pages.places import opened
 from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.trail import Trail

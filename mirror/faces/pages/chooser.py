@@ -79,8 +79,8 @@ def _form(kind: Kind, place: Place | None) -> None:
         right.form_submit_button("Open", type="primary", width="stretch", on_click=_open_typed, args=(key, place))
     if kind != "folder":
         st.file_uploader(
-            "Or upload: CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file. Of a larger "
-            "file name the path above.",
+            "Or upload: CSV, JSON lines, Excel and Parquet files, each a table; or one SQLite or DuckDB file. Of a "
+            "larger file name the path above.",
             type=list(_SUFFIXES),
             max_upload_size=_MOST_UPLOADED_MB,
             accept_multiple_files=True,

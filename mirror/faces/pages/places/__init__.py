@@ -1,4 +1,4 @@
-"""What the page Ask asks about: the results, or files and databases of one's own; what was opened, and found there.
+"""What the page Ask asks about: the results, or files and databases of one's own, and what was opened.
 
-From outside: found_view, opened, place.
+From outside: opened, place.
 """
