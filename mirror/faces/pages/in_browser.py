@@ -32,12 +32,13 @@ _SCRIPT = (
     && field.matches('input, textarea');
   const about = () => new URLSearchParams(location.search).get('source') || '';
   const name = (field) => `mirror-draft:${location.pathname}${about()}:${field.getAttribute('aria-label')}`;
-  const read = (field) => { try { return JSON.parse(sessionStorage.getItem(name(field))); } catch { return null; } };
+  const draftOf = (key) => { try { return JSON.parse(sessionStorage.getItem(key)); } catch { return null; } };
+  const read = (field) => draftOf(name(field));
   const keep = (field, draft) => {
     try { draft ? sessionStorage.setItem(name(field), JSON.stringify(draft)) : sessionStorage.removeItem(name(field)); }
     catch { /* a full or forbidden store keeps no drafts */ }
   };
-  const bases = new WeakMap();
+  const bases = new WeakMap(), names = new WeakMap();
   const begin = (field) => {
     const draft = read(field);
     bases.set(field, draft && draft.text === field.value ? draft.base : field.value);
@@ -47,7 +48,13 @@ _SCRIPT = (
     field.dispatchEvent(new Event('input', {bubbles: true}));
   };
   const restore = () => document.querySelectorAll('[data-testid="stForm"] :is(input, textarea)').forEach((field) => {
-    const draft = isKept(field) && read(field);
+    if (!isKept(field)) return;
+    const draft = read(field), before = names.get(field), here = name(field);
+    names.set(field, here);
+    if (before && before !== here) {  // something else is asked about, in the same field
+      const left = draftOf(before);
+      if (left && left.text === field.value) { bases.set(field, left.base); type(field, left.base); }
+    }
     if (!draft || draft.base !== field.value) return;
     bases.set(field, draft.base);
     type(field, draft.text);
