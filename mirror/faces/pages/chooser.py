@@ -194,7 +194,7 @@ def _open(text: str, uploads: "tempfile.TemporaryDirectory[str] | None" = None, 
     except FAILURES as error:
         _let_choose(kind, str(error))
         return
-    place = Place(kind, text, name, f"{_UPLOADED}{name}" if uploads else name, box, uploads)
+    place = Place(kind, text, name, f"{_UPLOADED}{name}" if uploads else name, box, location, uploads)
     opened.keep(place)
     awaited: Address | None = state.pop(_AWAITED, None)
     is_awaited = awaited is not None and _link_of(awaited.source) == place.link

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from mirror.data.sources.location import SourceError
 from mirror.faces.pages.common import plain
 from mirror.faces.pages.entrance import entry
 from mirror.faces.pages.places.place import Place
@@ -24,7 +25,11 @@ class _Draft:
 
 
 def _store(place: Place) -> Saved:
-    return Saved(place.saved_path)
+    """The store of a place. Raises SavedError."""
+    try:
+        return Saved(place.saved_path)
+    except SourceError as error:  # a file that is not there any more
+        raise SavedError(str(error)) from error
 
 
 def _changed(place: Place) -> Saved:

@@ -29,6 +29,7 @@ class Place:
         name: what to call it, without a password; empty for the configured results.
         link: what an address says of it, which of uploaded files leads nowhere else; empty for the configured results.
         box: where results are asked about, these or others; None for other data.
+        location: where the other data were found.
         uploads: the folder of files that were uploaded, which goes with the session.
     """
 
@@ -37,6 +38,7 @@ class Place:
     name: str = ""
     link: str = ""
     box: Sandbox | None = None
+    location: Location | None = field(default=None, repr=False)
     uploads: "tempfile.TemporaryDirectory[str] | None" = field(default=None, repr=False)
 
     @property
@@ -57,11 +59,14 @@ class Place:
     @property
     def source(self) -> Source:
         """Where its SQL runs; nothing is read for it."""
-        return self.box or shared(find(self.db))
+        if self.box:
+            return self.box
+        assert self.location
+        return shared(self.location)
 
     @property
     def saved_path(self) -> Path:
-        """The file of its saved questions; nothing is read for it."""
+        """The file of its saved questions. Raises SourceError for a place that is not there any more."""
         return saved_path(self.box.url) if self.box else saved_path_of(find(self.db).where)
 
     def database(self) -> Database:
