@@ -42,7 +42,7 @@ def test_a_folder_is_asked_followed_up_saved_and_linked_to(page: Page, app: App,
     page.get_by_role("button", name="Start page").click()
     expect(page.get_by_text(re.compile("^Found: 2 tables"))).to_be_visible()
     ask(page, "Bergen alone")
-    expect(page.get_by_text("saved question")).to_be_visible()
+    expect(page.get_by_text("saved question", exact=True)).to_be_visible()
     page.goto(link)
     expect(page.locator(".st-key-trail")).to_contain_text("only Bergen")
 

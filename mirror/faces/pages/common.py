@@ -56,6 +56,7 @@ _STYLE = """
   min-height: 0; height: auto; padding: 0.1rem 0.7rem;
 }
 .st-key-places button p {font-size: 0.86rem;}
+.st-key-places {margin: -0.4rem 0;}
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
@@ -111,7 +112,7 @@ _STYLE = """
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
   .st-key-headline p {font-size: 1.1rem;}
-  .st-key-places [data-testid="stCaptionContainer"] {display: none;}
+  .st-key-places > :has([data-testid="stCaptionContainer"]) {display: none;}
   .st-key-facts {overflow-x: auto;}
   .st-key-facts table {font-size: 0.82rem;}
   .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.3rem;}

@@ -247,3 +247,60 @@ def test_a_link_with_a_question_is_answered_without_the_language_model(
     assert not app.exception
     assert app.text_input(key="question").value == "how many products"
     assert server.requests == []
+
+
+def choose(app: AppTest, kind: str) -> AppTest:
+    app.button_group(key="about").set_value(kind).run()
+    assert not app.exception
+    return app
+
+
+def test_each_place_shows_again_what_was_asked_there(
+    sqlite_shop: sales_data.Shop, results_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIRROR_DB", str(results_file))
+    app = asked(opened(sqlite_shop.url), "how many customers")
+    name = app.query_params["source"]
+    choose(app, "results")
+    assert "source" not in app.query_params
+    assert app.text_input(key="question").value == ""
+    asked(app, "how many trials failed?")
+    assert app.metric[0].value == "1"
+    choose(app, "folder")
+    assert app.query_params["about"] == ["folder"]
+    assert not app.metric
+    choose(app, "database")
+    assert app.query_params["source"] == name
+    assert app.text_input(key="question").value == "how many customers"
+    assert app.metric[0].value == "12"
+    choose(app, "results")
+    assert app.metric[0].value == "1"
+
+
+def test_a_question_is_followed_up_saved_and_undone(
+    sqlite_shop: sales_data.Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MIRROR_SAVED", str(tmp_path / "x.saved.jsonl"))
+    app = asked(opened(sqlite_shop.url), "total amount by country")
+    app.text_input(key="followup").set_value("only Germany")
+    press(app, "Follow up")
+    assert app.query_params["q"] == ["total amount by country", "only Germany"]
+    assert len(app.dataframe[0].value) == 1
+    press(app, "Save …")
+    app.text_input(key="saved_question").set_value("the German amount")
+    press(app, "Save")
+    press(app, "Undo")
+    assert len(app.dataframe[0].value) == 6
+    asked(app, "the German amount")
+    assert len(app.dataframe[0].value) == 1
+    assert "saved question" in texts(app)
+
+
+def test_a_file_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("city,visits\nRome,4\n")
+    app = opened(str(file))
+    file.unlink()
+    asked(app, "how many visits")
+    assert "visits.csv" in texts(app)
+    assert app.error
