@@ -267,7 +267,7 @@ def test_each_place_shows_again_what_was_asked_there(
     asked(app, "how many trials failed?")
     assert app.metric[0].value == "1"
     choose(app, "folder")
-    assert app.query_params["about"] == ["folder"]
+    assert app.query_params["about"] == "folder"
     assert not app.metric
     choose(app, "database")
     assert app.query_params["source"] == name
