@@ -232,10 +232,12 @@ class OtherData:
 
     def _decided(self, question: str, now: datetime) -> tuple[list[Candidate], policy.Decision]:
         """The readings of a question, and what becomes of them."""
-        until = time.monotonic() + _COMPARED_S
+        until: float | None = None  # from the first that runs: a busy machine may take as long to read the words
 
         def rows_of(built: Built) -> Rows | None:
             """The rows of a reading, to compare it with others; None where it does not run."""
+            nonlocal until
+            until = until or time.monotonic() + _COMPARED_S
             left = until - time.monotonic()
             if left <= 0:
                 raise NotRun

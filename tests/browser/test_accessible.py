@@ -117,16 +117,17 @@ def test_settings_and_a_model_that_does_not_answer(page: Page, app: App) -> None
     assert not found, "\n".join(found)
 
 
-def test_data_before_and_after_a_file_is_open(page: Page, app: App, tmp_path: Path) -> None:
+def test_a_file_before_and_after_it_is_open(page: Page, app: App, tmp_path: Path) -> None:
     file = tmp_path / "sales.csv"
     file.write_text("city,amount\nOslo,3.5\nBergen,2\nOslo,8\n")
-    page.goto(f"{app.url}/data")
+    page.goto(f"{app.url}/?about=file")
     expect(page.get_by_role("button", name="Open")).to_be_visible()
     settled(page)
-    found = complaints(page, "data")
-    page.get_by_role("textbox", name="Database or file").fill(str(file))
+    found = complaints(page, "file to be chosen")
+    page.get_by_role("textbox", name="File").fill(str(file))
     page.get_by_role("button", name="Open").click()
-    page.get_by_text(re.compile("^Found: 1 table")).click()
+    expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(2)  # its columns and its first rows
     settled(page)
     found += complaints(page, "tables")
     page.get_by_label("Your question").fill("average amount by city")

@@ -152,7 +152,7 @@ def test_an_answer_is_exported_as_a_file_of_each_kind_and_a_picture_says_where_i
 def test_every_page_is_in_reach_on_a_phone(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(app.url)
-    for name in ("Boards", "Runs", "New run", "Data", "Ask"):
+    for name in ("Boards", "Runs", "New run", "Ask"):
         page.locator(".st-key-pages").get_by_role("link", name=name, exact=True).click()
         heading = "Mirror" if name == "Ask" else name
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
@@ -175,7 +175,9 @@ def test_charts_follow_the_theme(page: Page, app: App) -> None:
     expect(tick).to_have_css("fill", light)
 
 
-@pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run", "/?about=file"]
+)
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_page_scrolls_sideways(page: Page, app: App, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

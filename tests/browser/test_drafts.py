@@ -74,23 +74,35 @@ def test_the_filters_of_runs_survive_other_pages_and_a_reload_and_are_in_the_add
     expect(chosen).to_be_visible()
 
 
-def test_the_source_of_the_page_data_is_in_the_address(page: Page, app: App, tmp_path: Path) -> None:
-    file = tmp_path / "sales.csv"
+def test_what_is_asked_about_is_in_the_address_and_has_drafts_of_its_own(page: Page, app: App, tmp_path: Path) -> None:
+    file, found = tmp_path / "sales.csv", page.get_by_text(re.compile("^Found: 1 table"))
     file.write_text("city,amount\nOslo,3.5\nBergen,2\nOslo,8\n")
-    page.goto(f"{app.url}/data")
-    page.get_by_role("textbox", name="Database or file").fill(str(file))
+    question, about = page.get_by_label("Your question"), page.get_by_role("radiogroup", name="Ask about")
+    page.goto(app.url)
+    question.press_sequentially("memory vs")
+    about.get_by_role("radio", name="File").click()
+    expect(page).to_have_url(re.compile("about=file"))
+    page.get_by_role("textbox", name="File").fill(str(file))
     page.get_by_role("button", name="Open").click()
-    expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
+    expect(found).to_be_visible()
     expect(page).to_have_url(re.compile("source=.*sales.csv"))
     settled(page)
-    page.get_by_label("Your question").fill("average amount")
+    expect(question).to_have_value("")
+    question.fill("average amount")
     page.reload()
-    expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
-    expect(page.get_by_label("Your question")).to_have_value("average amount")
+    expect(found).to_be_visible()
+    expect(question).to_have_value("average amount")
     visit(page, "Runs")
-    visit(page, "Data")
-    expect(page.get_by_text(re.compile("^Found: 1 table"))).to_be_visible()
+    visit(page, "Ask")
+    expect(found).to_be_visible()
     expect(page).to_have_url(re.compile("source=.*sales.csv"))
+    settled(page)
+    about.get_by_role("radio", name="Results").click()
+    expect(page.locator("[class*='st-key-open_'] button")).to_have_count(3)
+    expect(question).to_have_value("memory vs")
+    page.go_back()
+    expect(found).to_be_visible()
+    expect(question).to_have_value("average amount")
 
 
 def test_three_keys_from_the_question_to_the_sql_and_one_to_run_it(page: Page, app: App) -> None:

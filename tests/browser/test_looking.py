@@ -34,4 +34,5 @@ def test_a_misspelt_column_is_mended_by_a_click(page: Page, app: App) -> None:
 def test_a_link_to_a_database_server_waits_for_a_click(page: Page, app: App) -> None:
     page.goto(f"{app.url}/data?source=postgresql://me@localhost:1/shop")
     expect(page.get_by_text("press Open to connect to it")).to_be_visible()
-    expect(page.get_by_role("textbox", name="Database or file")).to_have_value("postgresql://me@localhost:1/shop")
+    expect(page).to_have_url(re.compile(r"[^a]/\?source=postgresql"))  # where that page was, one may still link to
+    expect(page.get_by_role("textbox", name="Database")).to_have_value("postgresql://me@localhost:1/shop")

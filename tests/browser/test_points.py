@@ -36,7 +36,12 @@ def test_points_lead_to_trials_and_those_back_to_the_answer(page: Page, app: App
     behind.get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/runs\?trial=\w+-1&q=memory"))
     expect(page.locator(".st-key-trial")).to_be_visible()
-    page.get_by_role("link", name="Back to the answer").click()
+    back = page.get_by_role("link", name="Back to the answer")
+    with page.context.expect_page() as opened:
+        back.click(button="middle")
+    expect(opened.value.locator(".st-key-headline")).to_be_visible()  # the same answer, in a tab of its own
+    opened.value.close()
+    back.click()
     expect(behind).to_contain_text("1 trial behind 1 point")
     behind.get_by_role("button", name="Close").click()
     expect(behind).to_have_count(0)

@@ -1,4 +1,4 @@
 """Streamlit pages: widgets only, each a thin reader of mirror.answer and mirror.runs.
 
-From outside: ask, common, data, in_browser, new_run.
+From outside: ask, common, in_browser, new_run.
 """

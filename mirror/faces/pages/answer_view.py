@@ -6,10 +6,10 @@ from functools import partial
 import streamlit as st
 
 from mirror.answer.answer import Answer
-from mirror.answer.answering import subject_of
-from mirror.data.process.sandbox import Sandbox
+from mirror.faces import sql_help
 from mirror.faces.pages import chips, learnt_view, new_run
-from mirror.faces.pages.common import NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
+from mirror.faces.pages.common import HOME, NEW_RUN_PATH, is_phone, origin_of_results, plain, prose
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.result_view import Origin, show_answer_chart, show_facts, show_headline, show_rows
 from mirror.faces.pages.sql_editor import show_editor, show_error
 from mirror.faces.pages.trails import flow
@@ -18,6 +18,7 @@ from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail
 from mirror.query.filter_words import filter_in_words
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
+from mirror.schema.database import Database
 from mirror.sentence.refusal import two_lines
 from mirror.table.wording import join
 
@@ -31,8 +32,8 @@ _ICONS = {"ambiguous": ":material/help:", "error": ":material/error:"}
 _TRAIL_LENGTH = 60  # characters of a question in the trail
 
 
-def show(trail: Trail, box: Sandbox) -> None:
-    """Show the answer of the question that is shown."""
+def show(trail: Trail, place: Place, database: Database | None) -> None:
+    """Show the answer of the question that is shown; `database` has the tables of other data."""
     answer = trail.step.shown
     with st.container():  # each thing has its place, there or not: what follows would jump when it comes and goes
         _trail(trail)
@@ -40,34 +41,37 @@ def show(trail: Trail, box: Sandbox) -> None:
         if answer.note:
             st.warning(plain(answer.note), icon=":material/info:")
         if flow.spared_model():
-            _spared_model(trail, box)
+            _spared_model(trail, place)
     if answer.sql is None:
         # What was offered is known by the answer before.
         ask = flow.follow_up if answer.proposals else partial(flow.choose, trail.reply or answer)
-        no_rows(trail.reply or answer, partial(ask, box=box), "suggestion")
-        learnt_view.show(trail.reply or answer, partial(flow.ask_anew, box=box), "learnt")
+        no_rows(trail.reply or answer, partial(ask, place=place), "suggestion")
+        learnt_view.show(trail.reply or answer, partial(flow.ask_anew, place=place), "learnt")
     else:
-        _rows(trail, box)
+        _rows(trail, place, database)
     show_sent(trail.step.answer)
 
 
-def _spared_model(trail: Trail, box: Sandbox) -> None:
+def _spared_model(trail: Trail, place: Place) -> None:
     """What a link did not start, one click away; what costs money is started by a person."""
     st.caption("A link starts no language model: the question was read by the built-in reader.")
     if len(trail.questions) == 1:
-        asked = (trail.questions[0], box)
+        asked = (trail.questions[0], place)
         st.button("Ask the language model", key="by_model", on_click=flow.ask_anew, args=asked, icon=":material/send:")
 
 
-def _beside(answer: Answer, box: Sandbox) -> None:
+def _beside(answer: Answer, place: Place) -> None:
     """What the question may also mean, one click away."""
     offered = tuple(p.text for p in answer.proposals)
-    if others := tuple(text for text in answer.suggestions if text not in offered):
+    others = tuple(text for text in answer.suggestions if text not in offered)
+    if place.box is None:  # one reader read it so, and another one so
+        offered, others = (*offered, *others), ()
+    if others:
         st.caption("Another benchmark tells of it too:")
-        question_buttons(others, partial(flow.ask_anew, box=box), "other")
+        question_buttons(others, partial(flow.ask_anew, place=place), "other")
     if offered:
         st.caption("It may also mean:")
-        question_buttons(offered, partial(flow.follow_up, box=box), "meant")
+        question_buttons(offered, partial(flow.follow_up, place=place), "meant")
 
 
 def _trail(trail: Trail) -> None:
@@ -88,53 +92,62 @@ def _trail(trail: Trail) -> None:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _rows(trail: Trail, box: Sandbox) -> None:
+def _rows(trail: Trail, place: Place, database: Database | None) -> None:
     """The headline; the chart, and beside it the facts and the SQL; then what to do next, and all rows."""
     answer = trail.step.shown
     with st.container():
         show_headline(answer)
         if told := flow.told_of_link():
             st.caption(told)
-        _reading(trail, box)
+        _reading(trail, place)
     with st.container():
-        learnt_view.show(answer, partial(flow.ask_anew, box=box), "learnt")
+        learnt_view.show(answer, partial(flow.ask_anew, place=place), "learnt")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if answer.status == "answered" and answer.table and answer.chart:
             generation = st.session_state.get("generation", 0)
-            origin = Origin(origin_of_results(box), address=Address.of(trail).said)
-            show_answer_chart(answer, answer.spec, generation, "chart", origin, subject_of(box))
+            spec = answer.spec or answer.wanted
+            show_answer_chart(answer, spec, generation, "chart", _origin(trail, place), place.subject)
         elif answer.summary == CANCELLED:
             st.info(plain(answer.summary), icon=":material/cancel:")
         else:
-            show_error(answer, box)
+            show_error(answer, place)
     with right:
         show_facts(answer)
         wanted = not is_phone() or answer.status != "answered"
         with st.expander("SQL (edit me)", expanded=wanted, icon=":material/code:"):
-            show_editor(trail, box)
+            names = sql_help.names_of_results() if database is None else sql_help.names_of_database(database)
+            show_editor(trail, place, names)
     with st.container():
         if not trail.step.edited:
-            _beside(answer, box)
-    _follow_up(trail, box)
+            _beside(answer, place)
+    _follow_up(trail, place)
     if answer.table:
-        show_rows(answer.table, key="table", file_name="mirror.csv")
+        show_rows(answer.table, key="table", file_name="mirror.csv" if place.is_own else "data.csv")
 
 
-def _reading(trail: Trail, box: Sandbox) -> None:
+def _origin(trail: Trail, place: Place) -> Origin:
+    """Where an answer is from, and its address; of files that were uploaded there is none."""
+    address = Address.of(trail, place.link).said
+    if place.is_own and place.box:
+        return Origin(origin_of_results(place.box), address=address)
+    return Origin(f"{HOME} · {place.name}", place.name, address if place.has_address else None)
+
+
+def _reading(trail: Trail, place: Place) -> None:
     """How the question was read and by whom, and beside it what to do when that is not what was meant."""
     answer, asked = trail.step.shown, trail.step.answer
     edited = " · **edited**" if trail.step.edited else ""
     if not trail.step.edited:
-        chips.show(answer, box, not trail.is_full or bool(trail.step.form))
+        chips.show(answer, place, not trail.is_full or bool(trail.step.form))
         if trail.reply and flow.is_of_parts(trail.reply):
-            _reply(trail.reply, box)
+            _reply(trail.reply, place)
     with st.container(key="reading"):
         left, right = st.columns([6, 1])
         left.markdown(f"Read as: {plain(answer.read_as)}{edited} {badges(answer)}")
         if asked.asked and not trail.step.edited:
             with right:
-                _not_meant(asked, box)
+                _not_meant(asked, place)
     show_agreement(answer)
 
 
@@ -151,12 +164,12 @@ def show_agreement(answer: Answer) -> None:
         (st.warning if differs else st.caption)(plain(answer.agreement.sentence))
 
 
-def _not_meant(answer: Answer, box: Sandbox) -> None:
+def _not_meant(answer: Answer, place: Place) -> None:
     """The readings next to this one: without a filter, or by the built-in reader."""
     with st.popover("Not what I meant", type="tertiary"):
         filters = answer.asked.filters if answer.asked else ()
         if answer.engine == "llm":
-            by_grammar = {"box": box, "use_model": False}
+            by_grammar = {"place": place, "use_model": False}
             label = "Let the built-in reader read it"
             st.button(label, key="by_grammar", on_click=flow.ask_anew, args=(answer.question,), kwargs=by_grammar)
         for column in dict.fromkeys(f.column for f in filters):
@@ -164,16 +177,16 @@ def _not_meant(answer: Answer, box: Sandbox) -> None:
                 words = join(filter_in_words(f) for f in filters if f.column == column)
                 drop = f"drop the {catalog.entry(column).label} filter"
                 label = f"Leave out {plain(words)}"
-                st.button(label, key=f"drop_{column}", on_click=flow.follow_up, args=(drop, box))
+                st.button(label, key=f"drop_{column}", on_click=flow.follow_up, args=(drop, place))
         st.caption("Or change the SQL, or say below what is to be different: “only hashed”, “by dim instead”.")
 
 
 # -- the follow-up -----------------------------------------------------------------------------------------------------
 
 
-def _follow_up(trail: Trail, box: Sandbox) -> None:
-    """The box for a follow-up, and what became of one that has no rows to show."""
-    if trail.step.answer.asked is None:
+def _follow_up(trail: Trail, place: Place) -> None:
+    """The place for a follow-up, and what became of one that has no rows to show."""
+    if trail.step.answer.asked is None and trail.step.answer.form is None:
         st.caption("There is no reading that words could change: edit the SQL, or ask above.")
         return
     if trail.is_full:
@@ -181,20 +194,25 @@ def _follow_up(trail: Trail, box: Sandbox) -> None:
         return
     with st.form("followup_form", border=False):
         left, right = st.columns([6, 1], vertical_alignment="bottom")
-        left.text_input("Follow up", key="followup", placeholder="and for 0.05?", label_visibility="collapsed")
-        right.form_submit_button("Follow up", width="stretch", on_click=flow.follow_up_typed, args=(box,))
+        left.text_input(
+            "Follow up",
+            key="followup",
+            placeholder="and for 0.05?" if place.box else "only the first five",
+            label_visibility="collapsed",
+        )
+        right.form_submit_button("Follow up", width="stretch", on_click=flow.follow_up_typed, args=(place,))
     if trail.step.edited:
         st.caption("A follow-up changes the question as it was asked, without the edits of its SQL.")
     if trail.reply and not flow.is_of_parts(trail.reply):
-        _reply(trail.reply, box)
+        _reply(trail.reply, place)
 
 
-def _reply(reply: Answer, box: Sandbox) -> None:
+def _reply(reply: Answer, place: Place) -> None:
     """What became of a follow-up, or a change of parts, that has no rows to show."""
     again = flow.follow_up if reply.status == "ambiguous" else flow.ask_anew
     if reply.note:
         st.warning(plain(reply.note), icon=":material/info:")
-    no_rows(reply, partial(again, box=box), "reply")
+    no_rows(reply, partial(again, place=place), "reply")
     show_sent(reply)
 
 

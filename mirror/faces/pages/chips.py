@@ -6,8 +6,8 @@ from functools import partial
 import streamlit as st
 
 from mirror.answer.answer import Answer
-from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages.common import plain, profile_of
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.faces.query_parts import AGGREGATES, MEASURED, OPERATORS, Parts, Way, filter_of, is_way, operator_of
 from mirror.query.check import SpecError
@@ -23,39 +23,40 @@ _WAYS: dict[Way, str] = {"trials": "single trials", "groups": "means by group"}
 _SOURCES = {"results": "results", "history": "all that was ever run"}
 
 
-def show(answer: Answer, box: Sandbox, can_change: bool) -> None:
+def show(answer: Answer, place: Place, can_change: bool) -> None:
     """The chips of an answer that was asked in words; nothing where its query is not known.
 
     Args:
         answer: the answer.
-        box: the results.
+        place: what was asked about: other data have no such parts.
         can_change: whether another question may follow; else the chips only tell.
     """
-    if answer.spec is None or answer.asked is None or answer.spec.source not in _SOURCES:
+    known = answer.spec is not None and answer.asked is not None and answer.spec.source in _SOURCES
+    if not (known and place.box and answer.asked and answer.spec):
         return
-    parts = Parts(answer.asked, answer.spec, profile_of(box))
+    parts = Parts(answer.asked, answer.spec, profile_of(place.box))
     asked, spec = parts.asked, parts.spec
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="chips"):
         if spec.metrics:
             alike = len({m.aggregate for m in spec.metrics}) == 1  # of several kinds one choice would make one
-            editor = partial(_metrics, parts, box) if spec.shape in MEASURED and alike else None
+            editor = partial(_metrics, parts, place) if spec.shape in MEASURED and alike else None
             _chip("metrics", f"**{_of_metrics(spec.metrics)}**", editor, can_change)
         else:
             _chip("metrics", "**number of trials**" if spec.shape == "count" else "**trials**", None, can_change)
         if spec.shape in ("groups", "ranking", "best"):
             label = f"by {_listed(asked.dimensions or spec.dimensions)}"
-            _chip("groups", label, partial(_groups, parts, box), can_change)
+            _chip("groups", label, partial(_groups, parts, place), can_change)
         if way := is_way(asked):
-            _chip("way", _WAYS[way], partial(_way, parts, way, box), can_change)
+            _chip("way", _WAYS[way], partial(_way, parts, way, place), can_change)
         for i, one in enumerate(spec.filters):
             if not (spec.source == "curves" and one.column == "metric"):
-                _chip(f"filter_{i}", filter_in_words(one), partial(_filter, parts, one, i, box), can_change)
+                _chip(f"filter_{i}", filter_in_words(one), partial(_filter, parts, one, i, place), can_change)
         if can_change:
-            _chip("more", "add a filter", partial(_add_filter, parts, box), can_change, icon=":material/add:")
+            _chip("more", "add a filter", partial(_add_filter, parts, place), can_change, icon=":material/add:")
         if spec.shape in ("points", "groups", "ranking", "best"):
-            _chip("order", _of_order(spec), partial(_order, parts, box), can_change)
+            _chip("order", _of_order(spec), partial(_order, parts, place), can_change)
         if spec.shape in ("points", "count"):
-            _chip("source", _SOURCES[spec.source], partial(_source, parts, box), can_change)
+            _chip("source", _SOURCES[spec.source], partial(_source, parts, place), can_change)
     failed = st.session_state.pop("not_changed", None)
     if isinstance(failed, SpecError):
         st.error(plain(str(failed)), icon=":material/error:")
@@ -74,16 +75,16 @@ def _chip(name: str, label: str, editor: Callable[[str], None] | None, can_chang
             editor(key)
 
 
-def _changed(make: Callable[[], QuerySpec], box: Sandbox) -> None:
+def _changed(make: Callable[[], QuerySpec], place: Place) -> None:
     """Ask what a change gives; what cannot be is said."""
     try:
-        flow.change(make(), box)
+        flow.change(make(), place)
     except SpecError as error:
         st.session_state["not_changed"] = error
 
 
-def _apply(make: Callable[[], QuerySpec], box: Sandbox, label: str = "Apply") -> None:
-    st.form_submit_button(label, type="primary", on_click=_changed, args=(make, box))
+def _apply(make: Callable[[], QuerySpec], place: Place, label: str = "Apply") -> None:
+    st.form_submit_button(label, type="primary", on_click=_changed, args=(make, place))
 
 
 # -- what each says ----------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def _label(column: str) -> str:
     return catalog.entry(column).title
 
 
-def _metrics(parts: Parts, box: Sandbox, key: str) -> None:
+def _metrics(parts: Parts, place: Place, key: str) -> None:
     state, now = st.session_state, parts.spec.metrics
     grouped = parts.spec.shape != "points"
     with st.form(f"{key}_form", border=False):
@@ -132,10 +133,10 @@ def _metrics(parts: Parts, box: Sandbox, key: str) -> None:
             words = catalog.AGGREGATE_WORDS
             kinds = tuple(dict.fromkeys((now[0].aggregate or "avg", *AGGREGATES)))  # what it is now comes first
             st.selectbox("Of several trials", kinds, key=f"{key}_of", format_func=words.__getitem__)
-        _apply(lambda: parts.with_metrics(state[f"{key}_names"], state.get(f"{key}_of") or "avg"), box)
+        _apply(lambda: parts.with_metrics(state[f"{key}_names"], state.get(f"{key}_of") or "avg"), place)
 
 
-def _groups(parts: Parts, box: Sandbox, key: str) -> None:
+def _groups(parts: Parts, place: Place, key: str) -> None:
     state = st.session_state
     with st.form(f"{key}_form", border=False):
         st.multiselect("By", parts.axes, parts.asked.dimensions, key=f"{key}_names", format_func=_label)
@@ -144,33 +145,33 @@ def _groups(parts: Parts, box: Sandbox, key: str) -> None:
                 "Average over", (*parts.asked.averaged, *parts.apart), parts.asked.averaged, key=f"{key}_over",
                 format_func=_label, help="What rows are also told apart by, so that unlike work is not mixed.",
             )  # fmt: skip
-        _apply(lambda: parts.with_groups(state[f"{key}_names"], state.get(f"{key}_over", ())), box)
+        _apply(lambda: parts.with_groups(state[f"{key}_names"], state.get(f"{key}_over", ())), place)
 
 
-def _way(parts: Parts, way: Way, box: Sandbox, key: str) -> None:
+def _way(parts: Parts, way: Way, place: Place, key: str) -> None:
     for other in _WAYS:
         if other != way:
             st.button(
-                f"Show {_WAYS[other]}", key=f"{key}_to", on_click=_changed, args=(partial(parts.as_way, other), box)
+                f"Show {_WAYS[other]}", key=f"{key}_to", on_click=_changed, args=(partial(parts.as_way, other), place)
             )
 
 
-def _filter(parts: Parts, f: Filter, i: int, box: Sandbox, key: str) -> None:
-    _values(parts, f.column, f, box, key)
+def _filter(parts: Parts, f: Filter, i: int, place: Place, key: str) -> None:
+    _values(parts, f.column, f, place, key)
     if f in parts.asked.filters:
         without = partial(parts.with_filter, f, None)
-        st.button("Remove", key=f"{key}_remove", on_click=_changed, args=(without, box), icon=":material/close:")
+        st.button("Remove", key=f"{key}_remove", on_click=_changed, args=(without, place), icon=":material/close:")
     else:
         st.caption("Mirror chose it, so that unlike work is not mixed.")
 
 
-def _add_filter(parts: Parts, box: Sandbox, key: str) -> None:
+def _add_filter(parts: Parts, place: Place, key: str) -> None:
     column = st.selectbox("Filter", parts.filtered, None, key=f"{key}_column", format_func=_label)
     if column:
-        _values(parts, column, None, box, f"{key}_{column}")
+        _values(parts, column, None, place, f"{key}_{column}")
 
 
-def _values(parts: Parts, column: str, f: Filter | None, box: Sandbox, key: str) -> None:
+def _values(parts: Parts, column: str, f: Filter | None, place: Place, key: str) -> None:
     """Comparison and values of a filter."""
     state, entry = st.session_state, catalog.entry(column)
     numeric = entry.type in ("integer", "real", "timestamp")
@@ -192,10 +193,10 @@ def _values(parts: Parts, column: str, f: Filter | None, box: Sandbox, key: str)
         def changed() -> QuerySpec:
             return parts.with_filter(f, filter_of(column, state[f"{key}_operator"], state[f"{key}_values"]))
 
-        _apply(changed, box)
+        _apply(changed, place)
 
 
-def _order(parts: Parts, box: Sandbox, key: str) -> None:
+def _order(parts: Parts, place: Place, key: str) -> None:
     state, asked, spec = st.session_state, parts.asked, parts.spec
     now = asked.order[0] if asked.order else None
     ranked = spec.shape in ("ranking", "best")
@@ -216,12 +217,12 @@ def _order(parts: Parts, box: Sandbox, key: str) -> None:
             limit = state.get(f"{key}_limit") or (asked.limit if spec.shape == "ranking" else None)
             return parts.with_order(state[f"{key}_by"], state[f"{key}_first"] == "highest", limit)
 
-        _apply(changed, box)
+        _apply(changed, place)
 
 
-def _source(parts: Parts, box: Sandbox, key: str) -> None:
+def _source(parts: Parts, place: Place, key: str) -> None:
     for other in _SOURCES:
         if other != parts.spec.source:
             change = partial(parts.of_source, other)
-            st.button(f"Ask {_SOURCES[other]}", key=f"{key}_to", on_click=_changed, args=(change, box))
+            st.button(f"Ask {_SOURCES[other]}", key=f"{key}_to", on_click=_changed, args=(change, place))
     st.caption("All that was ever run has superseded trials too.")

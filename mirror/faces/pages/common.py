@@ -35,7 +35,7 @@ from mirror.table.table import Column, Table
 from mirror.table.wording import counted, join
 from mirror.words import glossary
 
-ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH, DATA_PATH = "ask", "boards", "runs", "new-run", "data"
+ASK_PATH, BOARDS_PATH, RUNS_PATH, NEW_RUN_PATH = "ask", "boards", "runs", "new-run"
 HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
 _MOST_MACHINES = 2  # that are named one by one
@@ -52,6 +52,11 @@ _STYLE = """
 .st-key-reading p {font-size: 0.85rem;}
 .st-key-chips button {min-height: 0; padding: 0.1rem 0.6rem; border-radius: 1rem; height: auto;}
 .st-key-chips :is(button, button p, .stMarkdown p) {font-size: 0.86rem;}
+.st-key-places :is([role="radiogroup"] button, [data-testid="stPopoverButton"]) {
+  min-height: 0; height: auto; padding: 0.1rem 0.7rem;
+}
+.st-key-places button p {font-size: 0.86rem;}
+.st-key-places {margin: -0.4rem 0;}
 .st-key-facts table {width: 100%; font-size: 0.9rem;}
 .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.5rem;}
 .st-key-pages {display: none;}
@@ -107,6 +112,10 @@ _STYLE = """
 @media (max-width: 640px) {
   .mirror-status {text-align: left;}
   .st-key-headline p {font-size: 1.1rem;}
+  .st-key-places > :has([data-testid="stCaptionContainer"]) {display: none;}
+  .st-key-facts {overflow-x: auto;}
+  .st-key-facts table {font-size: 0.82rem;}
+  .st-key-facts td, .st-key-facts th {padding: 0.2rem 0.3rem;}
   /* The pages are a row to tap, not a drawer to find; nothing else stands in the bar above them. */
   .st-key-pages {display: flex;}
   [data-testid="stHeader"] {display: none;}
@@ -124,8 +133,8 @@ _STYLE = """
 def _ready(url: str) -> None:
     if other := find_other_data():
         raise SourceError(
-            f"{other.name} holds other data and no results: ask about it on the page Data, or name a results database "
-            "with MIRROR_DB."
+            f"{other.name} holds other data and no results: open it on the page Ask, or name a results database with "
+            "MIRROR_DB."
         )
     open_results(url)
 

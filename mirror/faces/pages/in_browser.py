@@ -12,24 +12,33 @@ from pathlib import Path
 import streamlit as st
 
 _KEPT = ("Your question", "Follow up", "SQL")  # the labels of the fields whose text is kept
+OLD_PATH = "data"  # of a page that there is no more
 _MOST_SUGGESTED = 6  # of words, and of questions
 # A draft is {base, text}: what the field held before, and what was typed. Whenever it holds the base, it comes back.
-_SCRIPT = """
+_SCRIPT = (
+    """
 <div id="mirror-in-browser"></div>
 <script>
 (() => {
+  const moved = /(.*\\/)OLD\\/?$/.exec(location.pathname);
+  if (moved) {  // an address of the page that asked files and databases before Ask did
+    location.replace(moved[1] + (/[?&](source|about)=/.test(location.search) ? location.search : '?about=file'));
+    return;
+  }
   if (window.mirrorInBrowser) return;
   window.mirrorInBrowser = true;
   const labels = LABELS;
   const isKept = (field) => field instanceof Element && labels.includes(field.getAttribute('aria-label'))
     && field.matches('input, textarea');
-  const name = (field) => `mirror-draft:${location.pathname}:${field.getAttribute('aria-label')}`;
-  const read = (field) => { try { return JSON.parse(sessionStorage.getItem(name(field))); } catch { return null; } };
+  const about = () => new URLSearchParams(location.search).get('source') || '';
+  const name = (field) => `mirror-draft:${location.pathname}${about()}:${field.getAttribute('aria-label')}`;
+  const draftOf = (key) => { try { return JSON.parse(sessionStorage.getItem(key)); } catch { return null; } };
+  const read = (field) => draftOf(name(field));
   const keep = (field, draft) => {
     try { draft ? sessionStorage.setItem(name(field), JSON.stringify(draft)) : sessionStorage.removeItem(name(field)); }
     catch { /* a full or forbidden store keeps no drafts */ }
   };
-  const bases = new WeakMap();
+  const bases = new WeakMap(), names = new WeakMap();
   const begin = (field) => {
     const draft = read(field);
     bases.set(field, draft && draft.text === field.value ? draft.base : field.value);
@@ -39,7 +48,13 @@ _SCRIPT = """
     field.dispatchEvent(new Event('input', {bubbles: true}));
   };
   const restore = () => document.querySelectorAll('[data-testid="stForm"] :is(input, textarea)').forEach((field) => {
-    const draft = isKept(field) && read(field);
+    if (!isKept(field)) return;
+    const draft = read(field), before = names.get(field), here = name(field);
+    names.set(field, here);
+    if (before && before !== here) {  // something else is asked about, in the same field
+      const left = draftOf(before);
+      if (left && left.text === field.value) { bases.set(field, left.base); type(field, left.base); }
+    }
     if (!draft || draft.base !== field.value) return;
     bases.set(field, draft.base);
     type(field, draft.text);
@@ -98,12 +113,16 @@ _SCRIPT = """
     if (aim) aim.scrollIntoView({block: 'center'});
     if (aim || !at) pointed = at;
   };
+  // A link to the first page has no path: in a tab of its own it would lead to the page that it stands on.
+  const lead = () => document.querySelectorAll('.stPageLink a:is([href=""], [href^="?"])').forEach((link) => {
+    link.setAttribute('href', `./${link.getAttribute('href')}`);
+  });
   let due = false;
   new MutationObserver(() => {
     if (due) return;
     due = true;
-    requestAnimationFrame(() => { due = false; restore(); point(); });
-  }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value']});
+    requestAnimationFrame(() => { due = false; restore(); point(); lead(); });
+  }).observe(document.body, {childList: true, subtree: true, attributeFilter: ['value', 'href']});
   let asked = '';
   setInterval(() => {  // the theme is a style sheet's: no event tells of it
     const app = document.querySelector('.stApp'), drawn = document.querySelector('.mirror-drawn')?.dataset.theme;
@@ -114,9 +133,13 @@ _SCRIPT = """
     asked = theme === drawn ? '' : theme;
   }, 500);
   restore();
+  lead();
 })();
 </script>
-""".replace("LABELS", repr(list(_KEPT))).replace("MOST", str(_MOST_SUGGESTED))
+""".replace("LABELS", repr(list(_KEPT)))
+    .replace("MOST", str(_MOST_SUGGESTED))
+    .replace("OLD", OLD_PATH)
+)
 _SQL_FIELD = f"<script>{Path(__file__).with_name('sql_field.js').read_text(encoding='utf-8')}</script>"
 
 

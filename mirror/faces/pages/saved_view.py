@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from mirror.data.process.sandbox import Sandbox
+from mirror.data.sources.location import SourceError
 from mirror.faces.pages.common import plain
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.trail import Trail
-from mirror.query.saved import Saved, SavedError, SavedQuestion, saved_path
+from mirror.query.saved import Saved, SavedError, SavedQuestion
 from mirror.runs.person import ONLY_ASKS
 
 _SHOWN = 12
@@ -23,15 +24,19 @@ class _Draft:
     sql: str
 
 
-def _store(box: Sandbox) -> Saved:
-    return Saved(saved_path(box.url))
+def _store(place: Place) -> Saved:
+    """The store of a place. Raises SavedError."""
+    try:
+        return Saved(place.saved_path)
+    except SourceError as error:  # a file that is not there any more
+        raise SavedError(str(error)) from error
 
 
-def _changed(box: Sandbox) -> Saved:
+def _changed(place: Place) -> Saved:
     """The store for who may change it. Raises SavedError for all others."""
     if not entry.person().may_run:
         raise SavedError(ONLY_ASKS)
-    return _store(box)
+    return _store(place)
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
@@ -46,20 +51,20 @@ def begin(trail: Trail) -> None:
     state.update(saved_question=question, saved_note="")
 
 
-def show_dialog(box: Sandbox) -> None:
+def show_dialog(place: Place) -> None:
     """The dialog, while it is open."""
     draft: _Draft | None = st.session_state.get("saving")
     if draft:
-        st.dialog("Save the question with its SQL", on_dismiss=_end)(_dialog)(draft, box)
+        st.dialog("Save the question with its SQL", on_dismiss=_end)(_dialog)(draft, place)
 
 
 def _end() -> None:
     st.session_state.pop("saving", None)
 
 
-def _dialog(draft: _Draft, box: Sandbox) -> None:
-    state = st.session_state
-    st.caption("Whoever asks this question on these results gets this SQL, as it stands.")
+def _dialog(draft: _Draft, place: Place) -> None:
+    state, noun = st.session_state, "results" if place.box else "data"
+    st.caption(f"Whoever asks this question on these {noun} gets this SQL, as it stands.")
     with st.form("save_form", border=False):
         question = st.text_input("Question", key="saved_question")
         note = st.text_input("Note (optional)", key="saved_note", placeholder="why this SQL")
@@ -68,7 +73,7 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
     if not pressed:
         return
     try:
-        saved = _changed(box).add(question, draft.sql, note)
+        saved = _changed(place).add(question, draft.sql, note)
     except SavedError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -80,13 +85,13 @@ def _dialog(draft: _Draft, box: Sandbox) -> None:
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-def show_list(box: Sandbox) -> None:
+def show_list(place: Place) -> None:
     """The saved questions, newest first, where there are any; and a word on what has just been done."""
     state = st.session_state
     if notice := state.pop("saved_notice", ""):
         st.toast(plain(notice), icon=":material/bookmark:")
     try:
-        saved = _store(box).all()
+        saved = _store(place).all()
     except SavedError as error:
         st.popover("Saved questions", icon=":material/bookmark:").error(plain(str(error)))
         return
@@ -98,18 +103,18 @@ def show_list(box: Sandbox) -> None:
             st.error(plain(failed), icon=":material/error:")
         if removed:
             undo = f"Bring back: {plain(removed.question)}"
-            st.button(undo, key="saved_undo", on_click=_undo, args=(removed, box), icon=":material/undo:")
+            st.button(undo, key="saved_undo", on_click=_undo, args=(removed, place), icon=":material/undo:")
         found = _searched(saved)
         for i, one in enumerate(found[:_SHOWN]):
-            _line(i, one, box)
+            _line(i, one, place)
         if len(found) > _SHOWN:
             st.caption(f"{len(found) - _SHOWN:,} more: find them by a word.")
 
 
-def questions(box: Sandbox) -> tuple[str, ...]:
+def questions(place: Place) -> tuple[str, ...]:
     """The saved questions; none where they cannot be read, which the list says."""
     try:
-        return tuple(s.question for s in _store(box).all())
+        return tuple(s.question for s in _store(place).all())
     except SavedError:
         return ()
 
@@ -123,26 +128,26 @@ def _searched(saved: tuple[SavedQuestion, ...]) -> list[SavedQuestion]:
     return [s for s in newest if all(word in f"{s.question} {s.note}".casefold() for word in words)]
 
 
-def _line(i: int, saved: SavedQuestion, box: Sandbox) -> None:
+def _line(i: int, saved: SavedQuestion, place: Place) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(plain(saved.question), key=f"saved_{i}", on_click=flow.ask_anew, args=(saved.question, box))
+        st.button(plain(saved.question), key=f"saved_{i}", on_click=flow.ask_anew, args=(saved.question, place))
         if entry.person().may_run:
-            st.button("Remove", key=f"remove_{i}", on_click=_remove, args=(saved, box), type="tertiary")
+            st.button("Remove", key=f"remove_{i}", on_click=_remove, args=(saved, place), type="tertiary")
     if saved.note:
         st.caption(plain(saved.note))
 
 
-def _remove(saved: SavedQuestion, box: Sandbox) -> None:
+def _remove(saved: SavedQuestion, place: Place) -> None:
     try:
-        _changed(box).remove(saved.question)
+        _changed(place).remove(saved.question)
         st.session_state["removed"] = saved
     except SavedError as error:
         st.session_state["saved_error"] = str(error)
 
 
-def _undo(removed: SavedQuestion, box: Sandbox) -> None:
+def _undo(removed: SavedQuestion, place: Place) -> None:
     try:
-        _changed(box).add(removed.question, removed.sql, removed.note)
+        _changed(place).add(removed.question, removed.sql, removed.note)
         st.session_state.pop("removed", None)
     except SavedError as error:
         st.session_state["saved_error"] = str(error)

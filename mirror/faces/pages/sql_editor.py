@@ -5,11 +5,11 @@ import re
 import streamlit as st
 
 from mirror.answer.answer import Answer
-from mirror.data.process.sandbox import Sandbox
 from mirror.faces import sql_help
 from mirror.faces.pages import in_browser, saved_view
 from mirror.faces.pages.common import plain
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.result_view import rows_in_words
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.trail import Trail
@@ -19,14 +19,14 @@ from mirror.table.wording import join
 _MOST_FIXES = 3
 
 
-def show_editor(trail: Trail, box: Sandbox) -> None:
-    """The editor of the answer that is shown, with its buttons."""
+def show_editor(trail: Trail, place: Place, names: sql_help.Names) -> None:
+    """The editor of the answer that is shown, with its buttons; `names` is what it completes."""
     with st.form("sql_form", border=False):
         # The key outlives the text of a failed statement: nothing typed is lost.
         st.text_area("SQL", key="sql", height=260, label_visibility="collapsed")
         with st.container(horizontal=True):
             st.form_submit_button(
-                "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(box,), help="Ctrl+Enter"
+                "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(place,), help="Ctrl+Enter"
             )
             st.form_submit_button("Format", width="stretch", on_click=_format)
             # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
@@ -36,9 +36,10 @@ def show_editor(trail: Trail, box: Sandbox) -> None:
         st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")
     _show_change(trail)
     if table := trail.step.shown.table:
-        st.caption(f"{rows_in_words(table)} · {table.milliseconds:.0f} ms · locked read-only copy")
-    help_with(trail.step.shown, sql_help.names_of_results())
-    saved_view.show_dialog(box)
+        how = "locked read-only copy" if place.box else "read only"
+        st.caption(f"{rows_in_words(table)} · {table.milliseconds:.0f} ms · {how}")
+    help_with(trail.step.shown, names)
+    saved_view.show_dialog(place)
 
 
 def _show_change(trail: Trail) -> None:
@@ -57,7 +58,7 @@ def help_with(answer: Answer, names: sql_help.Names) -> None:
     in_browser.help_with_sql(names, sql, wrong)
 
 
-def show_error(answer: Answer, box: Sandbox) -> None:
+def show_error(answer: Answer, place: Place) -> None:
     """What is wrong with a statement; of a column that is not there with buttons for those that it may be."""
     wrong = re.search(r'column "([^"]+)" not found', answer.summary)
     bindings = re.search(r"Candidate bindings: (.*)", answer.summary)
@@ -69,13 +70,13 @@ def show_error(answer: Answer, box: Sandbox) -> None:
     with st.container(horizontal=True, gap="small"):
         for name in names:
             label = f"Use {plain(name)} instead of {plain(wrong[1])}"
-            st.button(label, key=f"fix_{name}", on_click=_apply_fix, args=(wrong[1], name, box))
+            st.button(label, key=f"fix_{name}", on_click=_apply_fix, args=(wrong[1], name, place))
 
 
-def _apply_fix(wrong: str, right: str, box: Sandbox) -> None:
+def _apply_fix(wrong: str, right: str, place: Place) -> None:
     state = st.session_state
     state["sql"] = re.sub(rf"\b{re.escape(wrong)}\b", right, state["sql"])
-    flow.run_edited(box)
+    flow.run_edited(place)
 
 
 def _format() -> None:

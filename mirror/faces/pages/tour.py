@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from mirror.data.process.sandbox import Sandbox
 from mirror.faces.pages import in_browser
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.schema import catalog
 
@@ -58,7 +58,8 @@ _STEPS = (
     ),
     _Step(
         "The other pages",
-        "Runs lists and compares all trials, New run measures on this machine, Data asks about your own files.",
+        "Runs lists and compares all trials, New run measures on this machine. Files and databases of your own are "
+        "asked here: choose one above the question.",
         '[data-testid="stHeader"], .st-key-pages',
     ),
 )
@@ -69,7 +70,7 @@ def show_button() -> None:
     st.button("Take the tour", key="tour_start", on_click=_go, args=(0,), icon=":material/signpost:")
 
 
-def show(box: Sandbox) -> None:
+def show(place: Place) -> None:
     """The step that the tour is at; nothing while there is none."""
     at = st.session_state.get(_KEY)
     if at is None:
@@ -83,16 +84,16 @@ def show(box: Sandbox) -> None:
             if is_last:
                 st.button("Done", key="tour_next", type="primary", on_click=_end)
             else:
-                st.button("Next", key="tour_next", type="primary", on_click=_next, args=(at, box))
+                st.button("Next", key="tour_next", type="primary", on_click=_next, args=(at, place))
             if at:
                 st.button("Back", key="tour_back", on_click=_go, args=(at - 1,))
             if not is_last:
                 st.button("Skip the tour", key="tour_skip", type="tertiary", on_click=_end)
 
 
-def _next(at: int, box: Sandbox) -> None:
+def _next(at: int, place: Place) -> None:
     if at == 0 or flow.trail() is None:
-        flow.ask_anew(catalog.examples()[0], box)
+        flow.ask_anew(catalog.examples()[0], place)
     _go(at + 1)
 
 

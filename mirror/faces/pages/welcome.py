@@ -12,13 +12,14 @@ from mirror.data.process.sandbox import Sandbox
 from mirror.faces import opening
 from mirror.faces.pages.answer_view import question_buttons
 from mirror.faces.pages.common import plain, show_small_chart
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.schema import catalog
 
 _HEIGHT_OF_A_CARD = 330  # pixels of what stands there until a card's answer is made
 
 
-def show(box: Sandbox) -> None:
+def show(place: Place) -> None:
     """The cards, each as soon as its answer is there, and the other questions to click."""
     columns = st.columns(opening.MOST_CARDS)
     places = [column.skeleton(height=_HEIGHT_OF_A_CARD) for column in columns]
@@ -26,25 +27,25 @@ def show(box: Sandbox) -> None:
     questions = catalog.examples()
     with more:
         st.markdown("More questions to click:")
-        question_buttons(questions, partial(flow.ask_anew, box=box), "more")
-    made = 0
+        question_buttons(questions, partial(flow.ask_anew, place=place), "more")
+    made, box = 0, place.box
+    assert box
     for answer in opening.card_questions(partial(_answer, box=box)):
         with places[made].container(border=True, height="stretch"):
-            _card(made, answer, box)
+            _card(made, answer, place)
         made += 1
-    for place in places[made:]:
-        place.empty()
+    for left in places[made:]:
+        left.empty()
 
 
-def _card(i: int, answer: Answer, box: Sandbox) -> None:
+def _card(i: int, answer: Answer, place: Place) -> None:
     st.markdown(f"**{plain(answer.headline().text)}**")
     if answer.table and answer.chart:
         show_small_chart(answer.table, opening.small_chart(answer.chart), key=f"card_{i}")
     with st.container(horizontal=True, key=f"choices-card_{i}"):
         label = plain(answer.question)
-        st.button(
-            label, key=f"open_{i}", on_click=flow.ask_anew, args=(answer.question, box), icon=":material/arrow_forward:"
-        )
+        asked = (answer.question, place)
+        st.button(label, key=f"open_{i}", on_click=flow.ask_anew, args=asked, icon=":material/arrow_forward:")
 
 
 def _answer(question: str, box: Sandbox) -> Answer:

@@ -16,6 +16,7 @@ from db.installation import ROOT
 from mirror.answer import results
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
+from mirror.faces.pages.places import place
 from mirror.faces.pages.trails import flow
 from mirror.faces.pages.trails.asking import Asking
 from mirror.faces.pages.trails.trail import MOST_STEPS
@@ -145,7 +146,7 @@ def test_a_question_back_to_a_follow_up_offers_follow_ups(monkeypatch: pytest.Mo
         return Answer("ambiguous", question, summary="Which?", suggestions=("only hashed", "only dense"))
 
     with monkeypatch.context() as once:
-        once.setattr(flow, "ask", asks_back)
+        once.setattr(place, "ask", asks_back)
         follow_up(app, "only that one")
     press(app, "only hashed")
     assert set(app.dataframe[0].value["method"]) == {"hashed"}
@@ -470,7 +471,7 @@ def test_each_slow_question_of_one_address_is_waited_for(monkeypatch: pytest.Mon
 def test_a_fault_of_ours_leaves_no_page_that_asks_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     app = ask_page()
     with monkeypatch.context() as broken:
-        broken.setattr(flow, "ask", lambda *_, **__: 1 / 0)
+        broken.setattr(place, "ask", lambda *_, **__: 1 / 0)
         app.text_input(key="question").set_value(QUESTION)
         app.button[0].click().run()
         assert app.exception
@@ -530,13 +531,13 @@ def test_a_model_that_fails_leaves_a_note(server: Server) -> None:
 
 
 def test_readings_that_agree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = flow.ask
+    real = place.ask
 
     def agreed(question: str, **more: object) -> Answer:
         found = real(question, **more)  # type: ignore[arg-type]
         return Answer(**{**vars(found), "engine": "llm", "agreement": Agreement(True)})
 
-    monkeypatch.setattr(flow, "ask", agreed)
+    monkeypatch.setattr(place, "ask", agreed)
     app = ask(ask_page(), QUESTION)
     assert "[the built-in reader agrees]" in texts(app)
     assert not app.warning

@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 from db.settings import SettingsError
 from mirror.answer.answer import Answer
 from mirror.data.process.sandbox import Sandbox
-from mirror.faces.pages import data, learnt_view, saved_view
+from mirror.faces.pages import chooser, learnt_view, saved_view
 from mirror.faces.pages.entrance import entry, logins, passwords
 from mirror.faces.pages.entrance.passwords import Throttle
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails.asking import taken_from
 from mirror.query.saved import SavedError
 from mirror.runs import jobs
@@ -191,12 +192,6 @@ def new_run_page() -> None:
     new_run.page()
 
 
-def data_page() -> None:
-    from mirror.faces.pages import data
-
-    data.page()
-
-
 @pytest.mark.usefixtures("locked")
 def test_a_reader_asks_and_edits_and_saves_nothing() -> None:
     app = give(app_test().run(), READER)
@@ -223,25 +218,25 @@ def test_who_may_not_run_is_shown_no_plan_and_no_start(role: object, monkeypatch
 @pytest.mark.usefixtures("locked")
 def test_a_reader_opens_no_file_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("salary\n1\n")
-    app = AppTest.from_function(data_page, default_timeout=LIMIT_S)
+    app = app_test()
     app.session_state["entry_role"] = "reader"
     app.query_params["source"] = str(tmp_path / "secret.csv")
     app.run()
     assert not app.exception
     assert "files that you upload" in texts(app)
     assert "salary" not in texts(app)
-    app.text_input(key="data_source").set_value(str(tmp_path / "secret.csv"))
+    app.text_input(key="place_file").set_value(str(tmp_path / "secret.csv"))
     press(app, "Open")
     assert "files that you upload" in texts(app)
-    assert "data_url" not in app.session_state
+    assert "places" not in app.session_state
 
 
 def test_what_changes_files_refuses_who_may_not(monkeypatch: pytest.MonkeyPatch, box: Sandbox) -> None:
     """Not the buttons, which they are not shown, but what these call."""
-    for module in (saved_view, learnt_view, data):
+    for module in (saved_view, learnt_view, chooser):
         monkeypatch.setattr(module.entry, "person", lambda: Person("reader", may_run=False))
     with pytest.raises(SavedError, match="You may ask here"):
-        saved_view._changed(box)
+        saved_view._changed(Place(box=box))
     with pytest.raises(learnt_view.LearntError, match="You may ask here"):
         learnt_view._check()
     offered = Answer("ambiguous", "which one?", suggestions=("this",))

@@ -7,7 +7,7 @@ from mirror.schema.profile import Profile
 
 def test_earlier_questions_come_first_the_newest_of_all_and_each_once() -> None:
     example = catalog.examples()[0]
-    found = suggestions.questions(("saved one",), ("first", "second", example))
+    found = suggestions.questions(("saved one",), ("first", "second", example), catalog.examples())
     assert found[:4] == (example, "second", "first", "saved one")
     assert len(found) == len(set(found)) == 3 + len(catalog.examples())
 

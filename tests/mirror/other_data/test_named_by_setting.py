@@ -120,7 +120,7 @@ def test_a_page_of_results_says_that_these_are_other_data(
     for named in (sqlite_shop.url, str(path), "shop.duckdb"):
         monkeypatch.setenv("MIRROR_DB", named)
         assert shown(page) == (
-            f"{Path(named).name} holds other data and no results: ask about it on the page Data, or name a results "
+            f"{Path(named).name} holds other data and no results: open it on the page Ask, or name a results "
             "database with MIRROR_DB."
         )
     assert path.read_bytes() == before  # no table of Mirror's is made there

@@ -1,5 +1,6 @@
 """Twenty questions about a shop, on every kind of database, each against SQL written by hand."""
 
+import time
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -7,8 +8,11 @@ import pytest
 import sales_data
 from sales_data import Shop
 
-from mirror.answer.answering import ask
+from mirror.answer import other_data
+from mirror.answer.answering import ask, subject_of
 from mirror.chart.draw.figure import draw
+from mirror.language.ranking import candidates
+from mirror.language.reading.reading import readings
 
 ITEMS = "order_items i JOIN orders o ON i.order_id = o.id JOIN customers c ON o.customer_id = c.id"
 SOLD = f"{ITEMS} JOIN products p ON i.product_id = p.id"
@@ -183,3 +187,18 @@ def test_most_are_answered_at_once(shop: Shop) -> None:
 def test_there_are_twenty_questions_with_joins() -> None:
     assert len(QUESTIONS) >= 20
     assert sum(" JOIN " in gold or " IN (" in gold for _, gold, _ in QUESTIONS) >= 10
+
+
+def test_a_machine_that_is_slow_to_read_the_words_still_compares_the_readings(
+    csv_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the first question to click was asked back there."""
+    question = subject_of(db=csv_shop.url).examples()[0]
+    monkeypatch.setattr(other_data, "_COMPARED_S", 1.0)
+
+    def slowly(*given: object) -> object:
+        time.sleep(1.1)
+        return readings(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(candidates, "readings", slowly)
+    assert ask(question, db=csv_shop.url).status == "answered"

@@ -13,7 +13,6 @@ from mirror.faces.kept_answers import ask_item, open_boards
 from mirror.faces.pages.common import (
     ASK_PATH,
     BOARDS_PATH,
-    DATA_PATH,
     heading,
     page_at,
     plain,
@@ -22,6 +21,7 @@ from mirror.faces.pages.common import (
     show_table,
 )
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.places import opened
 from mirror.query.kept.board_file import Board, BoardError, BoardItem, Boards
 from mirror.runs.person import ONLY_ASKS
 from mirror.table.wording import counted
@@ -113,9 +113,9 @@ def _answer(item: BoardItem) -> Answer:
     state = st.session_state
     made: dict[str, Answer] = state.setdefault(_ANSWERS, {})
     if item.id not in made:
-        # What is open on the page Data may have a password, which no board keeps.
-        is_open = item.source and state.get("data_link") == item.source
-        made[item.id] = ask_item(item, state["data_url"] if is_open else item.source or None)
+        # What this session has open may have a password, which no board keeps.
+        place = opened.of_link(item.source) if item.source else None
+        made[item.id] = ask_item(item, place.db if place else item.source or None)
     return made[item.id]
 
 
@@ -132,9 +132,8 @@ def _card(store: Boards, board: Board, at: int, item: BoardItem, answer: Answer)
     else:
         show_chart(answer.table, answer.chart, key=f"board_{item.id}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        where = page_at(DATA_PATH if item.source else ASK_PATH)
         query: dict[str, Any] = dict(item.address or {"q": item.question})
-        st.page_link(where, label=plain(item.question), icon=":material/arrow_forward:", query_params=query)
+        st.page_link(page_at(ASK_PATH), label=plain(item.question), icon=":material/arrow_forward:", query_params=query)
         if item.source:
             st.caption(plain(item.source), width="content")
     with st.container(horizontal=True, gap="xsmall", key=f"choices-{item.id}"):

@@ -1,4 +1,4 @@
-"""What the address of the page Ask says: the questions, what was changed of them, edited SQL."""
+"""What the address of the page Ask says: what is asked about, the questions, what was changed of them, edited SQL."""
 
 from dataclasses import dataclass, field
 
@@ -8,47 +8,53 @@ from mirror.faces.pages.trails.trail import MOST_STEPS, Trail
 from mirror.table.wording import counted
 
 LONGEST_FORM = 2_000
-PARAMETERS = ("q", "sql", "form", "seen")
+ABOUT = "about"  # the kind of place that is about to be opened
+PARAMETERS = (ABOUT, "source", "q", "sql", "form", "seen")
 _LONGEST_MARK = 40
 _LONGEST_SQL = 4_000  # characters of edited SQL in an address: some browsers and proxies cut longer ones
 
 
 @dataclass(frozen=True)
 class Address:
-    """What an address says: questions, the first and its follow-ups, and the SQL of the last.
+    """What an address says: what is asked about, questions, the first and its follow-ups, and the SQL of the last.
 
     The SQL is there where it was edited or is a language model's, which a link does not start again. Two are the same
     that lead to the same answer, whatever was seen of it.
 
     `forms` has as many texts: the query of a question that was made by changing parts, empty for those of words alone.
-    `seen` is the mark of the rows of its answer when the address was made (`Table.mark`).
+    `seen` is the mark of the rows of its answer when the address was made (`Table.mark`). `source` is the link of what
+    is asked about (`Place.link`), empty for the results.
     """
 
     questions: tuple[str, ...] = ()
     sql: str = ""
     forms: tuple[str, ...] = ()
     seen: str = field(default="", compare=False)
+    source: str = ""
 
     @classmethod
     def now(cls) -> "Address":
         """The address as the browser has it."""
+        source = str(st.query_params.get("source", "")).strip()
         linked = tuple(q for q in st.query_params.get_all("q") if q.strip())[:MOST_STEPS]
         if not linked:
-            return cls()
+            return cls(source=source)
         given = (text.partition(":") for text in st.query_params.get_all("form"))
-        known = {place: form for place, _, form in given if len(form) <= LONGEST_FORM}
+        known = {at: form for at, _, form in given if len(form) <= LONGEST_FORM}
         forms = tuple(known.get(str(i), "") for i in range(len(linked)))
         seen = str(st.query_params.get("seen", ""))[:_LONGEST_MARK]
-        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms, seen)
+        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms, seen, source)
 
     @classmethod
-    def of(cls, shown: Trail) -> "Address":
-        """The address that leads to what is shown."""
+    def of(cls, shown: Trail | None, source: str) -> "Address":
+        """The address that leads to what is shown of a source."""
+        if shown is None:
+            return cls(source=source)
         answer = shown.step.shown
         sql, table = answer.sql or "", answer.table
         not_of_words = shown.step.edited or answer.engine == "llm"
         kept = not_of_words and shown.questions and len(sql) <= _LONGEST_SQL
-        return cls(shown.questions, sql if kept else "", shown.forms, table.mark if table else "")
+        return cls(shown.questions, sql if kept else "", shown.forms, table.mark if table else "", source)
 
     @property
     def rest(self) -> "Address":
@@ -59,15 +65,16 @@ class Address:
     def said(self) -> dict[str, list[str]]:
         """As parameters of an address; nothing for what it does not say."""
         forms = [f"{i}:{form}" for i, form in enumerate(self.forms) if form]
-        said = {"q": list(self.questions), "sql": [self.sql], "form": forms, "seen": [self.seen]}
-        return {name: texts for name, texts in said.items() if any(texts)}
+        texts = {"source": [self.source], "q": list(self.questions), "sql": [self.sql], "form": forms}
+        said = {**texts, "seen": [self.seen]}
+        return {name: given for name, given in said.items() if any(given)}
 
     def told_since(self, now: str) -> str:
         """A sentence where the rows behind its answer are others now, by their mark; else nothing."""
         if not self.seen or not now or self.seen == now:
             return ""
         then, rows = self.seen.partition("-")[0], now.partition("-")[0]
-        told = "The results behind this answer have changed since the link was made"
+        told = f"The {'data' if self.source else 'results'} behind this answer have changed since the link was made"
         counts = f": {counted(int(then), 'row')} then, {int(rows):,} now" if then.isdecimal() and then != rows else ""
         return f"{told}{counts}."
 

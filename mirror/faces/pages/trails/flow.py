@@ -1,10 +1,12 @@
-"""What the page Ask does: asks, follows up, changes parts, runs edited SQL, waits, cancels, goes back, undoes.
+"""What the page Ask does: asks, follows up, changes parts, runs edited SQL, waits, cancels, goes back, undoes, and goes
+to another place to ask about.
 
 All of it is in the session's state: `trail` (the questions and their answers), `pending` (what is being answered),
 `generation` (rises with every answer, so that its chart gets new widgets), the texts of the widgets `question`,
 `followup` and `sql`, `changing` (the words of a change of parts), `not_changed` (why there is none), `past` and
 `future` (trails to undo and redo), and of the address `address` (as the page wrote it last) and `visited` (the trails
-of the addresses before: Back and Forward show them without asking anew) and `linked` (the last that was a link).
+of the addresses before: Back and Forward show them without asking anew) and `linked` (the last that was a link);
+`left` (what was shown of the places that were asked about before).
 """
 
 import json
@@ -20,12 +22,12 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from mirror.answer.answer import Answer
-from mirror.answer.answering import ask, run_sql
 from mirror.answer.proposal import Proposal
 from mirror.answer.subject import MAX_QUESTION
-from mirror.data.process.sandbox import Sandbox
 from mirror.data.process.turns import asked_by
 from mirror.faces.pages.entrance import entry
+from mirror.faces.pages.places import opened
+from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails.address import LONGEST_FORM, NOTHING, PARAMETERS, Address
 from mirror.faces.pages.trails.asking import Asking, taken_from
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
@@ -38,6 +40,7 @@ _QUICK_S = 0.5  # an answer that is there by then comes without a word
 _TICK_S = 0.2
 _MOST_VISITED = 50
 _MOST_UNDONE = 50
+_OF_A_PLACE = ("trail", "past", "future")
 _GONE_S = 0.5  # a browser that loads the page anew is another one
 
 
@@ -57,8 +60,9 @@ def trail() -> Trail | None:
 
 
 def asked() -> tuple[str, ...]:
-    """The first questions of what this session has shown, the oldest first."""
-    return tuple(dict.fromkeys(a.questions[0] for a in st.session_state.get("visited", {}) if a.questions))
+    """The first questions of what this session has shown of this place, the oldest first."""
+    here = [a for a in st.session_state.get("visited", {}) if a.source == opened.link_now()]
+    return tuple(dict.fromkeys(a.questions[0] for a in here if a.questions))
 
 
 # -- what widgets start ------------------------------------------------------------------------------------------------
@@ -66,7 +70,7 @@ def asked() -> tuple[str, ...]:
 
 def ask_anew(
     question: str,
-    box: Sandbox,
+    place: Place,
     use_model: bool = True,
     rest: Address = NOTHING,
     after: Answer | None = None,
@@ -76,21 +80,21 @@ def ask_anew(
     `after` is the answer that offered it, if any.
     """
     st.session_state["question"] = question
-    work = partial(ask, question, sandbox=box, use_model=use_model, after=taken_from(after))
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
+    work = partial(place.ask, question, use_model, taken_from(after))
+    _start(work, place, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
 
 
-def choose(offering: Answer, question: str, box: Sandbox) -> None:
+def choose(offering: Answer, question: str, place: Place) -> None:
     """Ask a question that an answer offered, as one of its own."""
-    ask_anew(question, box, after=offering if offering.asked is None else None)
+    ask_anew(question, place, after=offering if offering.asked is None and offering.form is None else None)
 
 
-def ask_typed(box: Sandbox) -> None:
+def ask_typed(place: Place) -> None:
     """Ask what the question box holds."""
-    ask_anew(st.session_state["question"], box)
+    ask_anew(st.session_state["question"], place)
 
 
-def follow_up(question: str, box: Sandbox, rest: Address = NOTHING, rest_of_link: bool = False) -> None:
+def follow_up(question: str, place: Place, rest: Address = NOTHING, rest_of_link: bool = False) -> None:
     """Ask what changes the question that is shown; not as its SQL was edited, but as it was asked."""
     before = trail()
     if before is None or before.is_full or not question.strip():
@@ -101,11 +105,11 @@ def follow_up(question: str, box: Sandbox, rest: Address = NOTHING, rest_of_link
     after = reply if chosen else before.step.answer
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
-    work = partial(ask, question, sandbox=box, use_model=not rest_of_link, after=taken_from(after))
-    _start(work, box, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
+    work = partial(place.ask, question, not rest_of_link, taken_from(after))
+    _start(work, place, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 
 
-def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
+def change(changed: QuerySpec, place: Place, rest: Address = NOTHING) -> None:
     """Show the answer of a query that was made by changing parts of the one that is shown."""
     before, state = trail(), st.session_state
     if before is None or (before.is_full and not before.step.form):
@@ -123,10 +127,10 @@ def change(changed: QuerySpec, box: Sandbox, rest: Address = NOTHING) -> None:
     question = question_of(changed)[:MAX_QUESTION]
     # It is a reading that is offered and chosen at once, by somebody who has chosen nothing of the question before.
     offering = replace(before.step.answer, proposals=(Proposal(question, None, asked=changed),), teaches=False)
-    work = partial(ask, question, sandbox=box, after=offering)
+    work = partial(place.ask, question, after=offering)
     state["changing"] = question
     given_up = Answer("error", question, summary=CANCELLED)
-    _start(work, box, given_up, partial(before.followed, question, form=form), rest)
+    _start(work, place, given_up, partial(before.followed, question, form=form), rest)
 
 
 def is_of_parts(reply: Answer) -> bool:
@@ -134,25 +138,25 @@ def is_of_parts(reply: Answer) -> bool:
     return reply.question == st.session_state.get("changing")
 
 
-def _follow_link(link: Address, box: Sandbox) -> None:
+def _follow_link(link: Address, place: Place) -> None:
     """Ask the next question of a link: its form where it has one that can be read, else its words."""
     if form := next(iter(link.forms), ""):
         from mirror.query.spec_json import from_json  # here, since it takes a while to load
 
         try:
-            change(from_json(json.loads(form)), box, link.rest)
+            change(from_json(json.loads(form)), place, link.rest)
             return
         except (ValueError, RecursionError):  # of another version, perhaps, or cut
             pass
-    follow_up(link.questions[0], box, link.rest, rest_of_link=True)
+    follow_up(link.questions[0], place, link.rest, rest_of_link=True)
 
 
-def follow_up_typed(box: Sandbox) -> None:
+def follow_up_typed(place: Place) -> None:
     """Ask what the follow-up box holds."""
-    follow_up(st.session_state["followup"], box)
+    follow_up(st.session_state["followup"], place)
 
 
-def run_edited(box: Sandbox) -> None:
+def run_edited(place: Place) -> None:
     """Run what the editor holds."""
     before = trail()
     if before is None:
@@ -161,9 +165,9 @@ def run_edited(box: Sandbox) -> None:
     if sql == asked.sql:
         _show(before.showing(asked))
         return
-    work = partial(run_sql, sql, sandbox=box, question=asked.question)
+    work = partial(place.run_sql, sql, asked.question)
     stopped = Answer("error", asked.question, "SQL as written", sql, summary=CANCELLED, engine="sql")
-    _start(work, box, stopped, before.showing)
+    _start(work, place, stopped, before.showing)
 
 
 def go_back(at: int) -> None:
@@ -173,15 +177,54 @@ def go_back(at: int) -> None:
 
 
 def go_home() -> None:
-    """Show the start page again, with nothing asked."""
+    """Show the start page of the same place again, with nothing asked."""
+    _give_up()
+    for name in _OF_A_PLACE:
+        st.session_state.pop(name, None)
+    _fill_in()
+    write_address()
+
+
+def go_to(link: str) -> None:
+    """Ask about another place from now on: what was shown of it before is shown again."""
     state = st.session_state
-    if pending := state.pop("pending", None):
+    _give_up()
+    if link != opened.link_now():
+        left = state.setdefault("left", {})
+        left[opened.link_now()] = {name: state.pop(name) for name in _OF_A_PLACE if name in state}
+        state.update({**left.pop(link, {}), "place": link, "generation": state.get("generation", 0) + 1})
+        for name in ("saving", "removed"):
+            state.pop(name, None)
+    _fill_in()
+
+
+def forget(link: str) -> None:
+    """Have nothing to show of a place, which was opened anew."""
+    st.session_state.get("left", {}).pop(link, None)
+    if link == opened.link_now():
+        for name in _OF_A_PLACE:
+            st.session_state.pop(name, None)
+
+
+def _give_up() -> None:
+    """Stop what is being answered, for which nobody waits any more."""
+    if pending := st.session_state.pop("pending", None):
         pending.asking.cancel()
-    for name in ("trail", "past", "future"):
-        state.pop(name, None)
-    state.update(question="", followup="", sql="", address=NOTHING)
-    for name in PARAMETERS:
-        st.query_params.pop(name, None)
+
+
+def _fill_in() -> None:
+    """Fill the widgets with what is shown, or with nothing."""
+    shown = trail()
+    question, sql = (shown.steps[0].question, shown.step.shown.sql or "") if shown else ("", "")
+    address = Address.of(shown, opened.link_now())
+    st.session_state.update(question=question, followup="", sql=sql, address=address)
+
+
+def write_address() -> None:
+    """Have the browser's address say what is shown."""
+    here = Address.of(trail(), opened.link_now())
+    others = {k: st.query_params.get_all(k) for k in st.query_params if k not in PARAMETERS}
+    st.query_params.from_dict({**others, **here.said})
 
 
 def can_undo() -> bool:
@@ -230,24 +273,29 @@ def cancel() -> None:
 
 def _start(
     work: Callable[[], Answer],
-    box: Sandbox,
+    place: Place,
     given_up: Answer,
     changed: Callable[[Answer], Trail],
     rest: Address = NOTHING,
 ) -> None:
-    if before := st.session_state.pop("pending", None):
-        before.asking.cancel()  # nobody waits for it any more
+    _give_up()
     work = asked_by(entry.whose())(work)
-    st.session_state["pending"] = _Pending(Asking(work, box, given_up), changed, rest)
+    st.session_state["pending"] = _Pending(Asking(work, place.source, given_up), changed, rest)
 
 
 # -- what the page does ------------------------------------------------------------------------------------------------
 
 
-def open_link(box: Sandbox) -> None:
+def is_from_elsewhere() -> bool:
+    """Whether another page was shown before this one."""
+    return bool(st.session_state.get("elsewhere"))
+
+
+def open_link(place: Place) -> None:
     """Show what the address says where it has changed: a link is asked, Back and Forward show what was there."""
     state, there = st.session_state, Address.now()
-    from_elsewhere = state.pop("elsewhere", False)
+    from_elsewhere = is_from_elsewhere()
+    state.pop("elsewhere", None)
     if there == state.get("address", NOTHING):
         return
     state["address"] = there
@@ -255,13 +303,12 @@ def open_link(box: Sandbox) -> None:
         if not from_elsewhere:  # the list of pages leads here without questions: what was shown is shown again
             go_home()
     elif known := state.get("visited", {}).get(there):
-        if pending := state.pop("pending", None):
-            pending.asking.cancel()
+        _give_up()
         state["question"] = known.steps[0].question
         _show(known)
     else:
         state["linked"] = there
-        ask_anew(there.questions[0], box, use_model=False, rest=there.rest)  # nobody has asked yet
+        ask_anew(there.questions[0], place, use_model=False, rest=there.rest)  # nobody has asked yet
 
 
 def told_of_link() -> str:
@@ -279,7 +326,7 @@ def spared_model() -> bool:
 def _linked() -> tuple[Address, Address]:
     """The last link that was opened, and the address of what is shown."""
     shown = trail()
-    return st.session_state.get("linked", NOTHING), Address.of(shown) if shown else NOTHING
+    return st.session_state.get("linked", NOTHING), Address.of(shown, opened.link_now()) if shown else NOTHING
 
 
 def remember() -> None:
@@ -292,17 +339,16 @@ def remember() -> None:
 def show_link() -> None:
     """Put what leads here into the address, and remember what is shown there."""
     shown, state = trail(), st.session_state
+    here = Address.of(shown, opened.link_now())
+    if here != Address.now() or len(st.query_params.get_all("q")) > MOST_STEPS:
+        write_address()
     if shown is None:
         return
-    here = Address.of(shown)
-    if here != Address.now() or len(st.query_params.get_all("q")) > MOST_STEPS:
-        others = {k: st.query_params.get_all(k) for k in st.query_params if k not in PARAMETERS}
-        st.query_params.from_dict({**others, **here.said})
     visited = {a: t for a, t in state.get("visited", {}).items() if a != here}
     state.update(address=here, visited=dict([*visited.items(), (here, shown)][-_MOST_VISITED:]))
 
 
-def wait(slot: DeltaGenerator, box: Sandbox) -> None:
+def wait(slot: DeltaGenerator, place: Place) -> None:
     """Wait for what is being answered, and show the answer: where it takes a while, say so, with a button to cancel."""
     for number in count():
         pending = st.session_state.get("pending")
@@ -320,10 +366,10 @@ def wait(slot: DeltaGenerator, box: Sandbox) -> None:
         if shown is None or shown.reply is not None:
             continue
         if pending.rest.questions and _goes_on(shown.step.answer):
-            _follow_link(pending.rest, box)
+            _follow_link(pending.rest, place)
         elif pending.rest.sql:  # also where words that a language model read lead nowhere now
             st.session_state["sql"] = pending.rest.sql
-            run_edited(box)
+            run_edited(place)
 
 
 def _goes_on(answer: Answer) -> bool:
