@@ -175,9 +175,7 @@ def test_charts_follow_the_theme(page: Page, app: App) -> None:
     expect(tick).to_have_css("fill", light)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run", "/?about=file"]
-)
+@pytest.mark.parametrize("path", ["/", "/?q=memory+vs+AUC+at+compression+0.1&q=only+hashed", "/runs", "/new-run"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_page_scrolls_sideways(page: Page, app: App, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
