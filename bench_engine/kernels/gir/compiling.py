@@ -3,7 +3,7 @@
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, cast
 
 import torch
@@ -48,7 +48,7 @@ def compile_graph(module: fx.GraphModule) -> Graph:
             given = [arg.meta["val"] for arg in node.args]
             device = next((value.device.type for value in given if isinstance(value, Tensor)), "cpu")
             kernel = to_kernel(part, given, name)
-            region = found.regions[name] = Region(part, kernel, device, _by_parallel_op(part, kernel, device))
+            region = found.regions[name] = Region(part, kernel, device, partial(_by_parallel_op, part, kernel, device))
         except (UnsupportedError, GirError) as error:
             found.left.append(f"{name} {_FAILED}: {error}")
             continue

@@ -7,7 +7,7 @@ import ctypes
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def bucket_of(batch: int) -> int:
 class Region:
     """Calls like `original`, a function of tensors that returns a tensor or a tuple of them.
 
-    `by_hand`, the same by the parallel op, is measured beside the kernels where it is given.
+    `make_by_hand` gives the same by the parallel op, which is then measured beside the kernels, or None.
     Raises UnsupportedError for a kernel whose text cannot say a size.
     """
 
@@ -71,10 +71,10 @@ class Region:
         original: Callable[..., Any],
         kernel: Kernel,
         device: str = "cpu",
-        by_hand: Callable[..., Any] | None = None,
+        make_by_hand: Callable[[], Callable[..., Any] | None] = lambda: None,
     ) -> None:
         self.original = getattr(original, "forward", original)  # without the hooks of modules
-        self.by_hand = by_hand
+        self.make_by_hand = make_by_hand
         self.kernel = kernel
         self.backend = BACKENDS[device]
         self.several = _returns_tuple(original)
@@ -85,6 +85,11 @@ class Region:
             ((n, d, s) for n, b in enumerate(kernel.named("input")) for d, s in enumerate(b.shape) if s.batch), None
         )  # fmt: skip
         self.compiled = self._compiled()
+
+    @cached_property
+    def by_hand(self) -> Callable[..., Any] | None:
+        """Made where it is measured or called: a process that finds what was decided need not wait for it."""
+        return self.make_by_hand()
 
     def __call__(self, *args: Any) -> Any:
         """The original's result. Index errors are raised by the original itself."""
