@@ -11,7 +11,7 @@ def test_shipped_trials_give_the_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MIRROR_DB", str(path))
     merge(tmp_path / "journal", [examples_dir() / "memory_ops" / "amd-epyc-2-cores.jsonl.gz"])
     ingest(Store(str(path)), [tmp_path / "journal"])
-    memory_results.main()
+    memory_results.main([])
     shown = [line for line in capsys.readouterr().out.splitlines() if line]
     docs = (examples_dir().parents[1] / "docs" / "memory_compiler.md").read_text()
     assert len(shown) > 40
