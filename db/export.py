@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from db import schema, tables
+from db import journal, schema, tables
 from db.columns import Column
 from db.store import Store
 
@@ -32,8 +32,7 @@ def export(store: Store, target: Path, view: str = "results") -> int:
     """
     if target.suffix != ".parquet":
         raise ExportError(f"{target.name or target} does not end in .parquet: name the file, such as {view}.parquet.")
-    if store.path is None or store.path.exists():
-        store.ensure()
+    journal.look_into(store)
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         rows = _write(store, temporary, view)

@@ -220,6 +220,16 @@ def open_results(url: str | None = None) -> Store:
     return store
 
 
+def look_into(store: Store) -> None:
+    """Make results ready to be read where they are: brought up to date, and a lost log brought in from the journal.
+
+    What is not there stays so, since `open_results` fills what is new.
+    """
+    if store.path is None or store.path.exists():
+        store.ensure()
+        recover(store)
+
+
 def example_folders() -> list[Path]:
     """The folders of all example results that are shipped with the code."""
     folder = examples_dir()

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -153,7 +153,7 @@ def _trial(trial: dict[str, Any]) -> dict[str, Any]:
     for key in (*METRICS, "baseline_latency_us"):
         if (trial.get(key) or 0) < 0 and not (key in BY_NAME and BY_NAME[key].signed):
             raise RecordError(f"its {key} is {trial[key]:g}, which is negative")
-    return {**trial, "started_at": _naive_utc(trial["started_at"])}
+    return {**_reals(trial, _REALS), "started_at": _naive_utc(trial["started_at"])}
 
 
 def _samples(given: Any, latency_us: float | None) -> tuple[float, ...]:
@@ -204,11 +204,19 @@ def _described(entry: Any, what: str, types: Mapping[str, str]) -> dict[str, Any
     for key, value in row.items():
         if value is not None and not _fits(value, types.get(key, "text")):
             raise RecordError(f"its {what}'s {key} is not {types.get(key, 'text')}: {value!r:.40}")
-    if "started_at" in types and row.get("started_at"):
+    if row.get("started_at") is not None and "started_at" in types:
         row["started_at"] = _naive_utc(row["started_at"])
     if row.get(f"{what}_id") and row.get("name") is None:  # no table takes it
         raise RecordError(f"its {what} has no name")
-    return row
+    return _reals(row, [key for key, type_name in types.items() if type_name == "real"])
+
+
+_REALS = ("baseline_latency_us", *(name for name, column in BY_NAME.items() if column.type == "real"))
+
+
+def _reals(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The row with whole numbers as floats where a column holds such: above 2**53 Arrow takes no others."""
+    return {**row, **{name: float(row[name]) for name in names if isinstance(row.get(name), int)}}
 
 
 _SAID = ("text", "unit", "better")  # of a metric of a plug-in

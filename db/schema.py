@@ -36,6 +36,18 @@ _MACHINE = """LEFT JOIN (SELECT machine_id, name || CASE WHEN count(*) OVER (PAR
 _ATTEMPT = "lpad(substr(t.trial_id, length(t.identity) + 2), 9, '0')"
 
 
+def newest_first(where: str, columns: str = "t.*", ok_first: bool = False) -> str:
+    """A SELECT that numbers trials of a configuration and machine as `age`, 1 for the newest, as `results` has it.
+
+    `ok_first`: any trial that is ok before all others.
+    """
+    ok = "(t.status = 'ok') DESC, " if ok_first else ""
+    return f"""SELECT {columns}, row_number() OVER (PARTITION BY t.configuration, t.machine_id
+        ORDER BY {ok}t.started_at DESC, t.trial_id DESC) AS age FROM (SELECT t.*, row_number() OVER (
+        PARTITION BY t.configuration, t.machine_id, t.identity ORDER BY {ok}{_ATTEMPT} DESC) AS attempt_age
+        FROM trials AS t WHERE {where}) AS t WHERE t.attempt_age = 1"""
+
+
 def _newest(where: str = "") -> str:
     """CTE `newest`: the newest trial of each configuration and machine. Aggregates: a third of a window's time.
 

@@ -26,7 +26,7 @@ from bench_engine.machine.lock import MachineBusyError
 from bench_engine.methods import packages
 from bench_engine.methods.rivals import RIVALS
 from bench_engine.plan import plan_text, planning
-from bench_engine.plugin import PluginError, name_of, own_metrics
+from bench_engine.plugin import GROUP, PluginError, name_of, named_plugins, own_metrics
 from bench_engine.registry import (
     BENCHMARKS,
     DATA_SETS,
@@ -219,6 +219,8 @@ def _runner(
         return partial(far_run.run, to=destination.parse(options.executor), stop=options.stop, say=say)
     if options.stop:
         raise UsageError("--stop ends a run on another machine: say which with --executor ssh://HOST.")
+    if options.ray_address and options.executor != "ray":
+        raise UsageError("--ray-address is that of a Ray cluster: say --executor ray too.")
     return partial(runner.run, executor=_executor(options, loaded, say), say=say)
 
 
@@ -229,6 +231,11 @@ def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[s
             build_ahead({trial.method for trial in sweep.expand(loaded, options.overrides)}, say)
 
         return LocalExecutor(prepare)
+    if named := named_plugins():
+        raise UsageError(
+            f"--executor ray does not bring {named[0]} to other machines: install it on each of them as a package with "
+            f"an entry point of the group {GROUP}, or run with --executor ssh://HOST, which copies it."
+        )
     try:
         from bench_engine.run.executors.ray import RayExecutor
     except ModuleNotFoundError as error:

@@ -23,7 +23,7 @@ from bench_engine.progress import duration
 from bench_engine.registry import DATA_SETS, missing
 from bench_engine.run.executors import environment
 from bench_engine.run.executors.bandwidth_ahead import BandwidthAhead
-from bench_engine.selfcheck import overhead
+from bench_engine.selfcheck import SelfCheckError, overhead
 from bench_engine.sweep.search import counted
 from db import journal
 from db.installation import INSTALLED, ROOT
@@ -44,7 +44,7 @@ _ADDRESSES = (
     "cent: install util-linux, or allow personality(2) where a container forbids it."
 )
 # Another run holds the machine, or the folder for temporary files is full.
-_NOT_MEASURED = (MachineBusyError, StoreError, journal.JournalError, RunStateError, OSError)
+_NOT_MEASURED = (MachineBusyError, SelfCheckError, StoreError, journal.JournalError, RunStateError, OSError)
 
 # Facts by name, and warnings that belong to them: whole sentences, or nothing.
 _Section = tuple[dict[str, Any], list[str]]

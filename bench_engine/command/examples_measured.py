@@ -13,7 +13,7 @@ def measure_examples(options: argparse.Namespace) -> int:
     """Returns the exit status: 0 all files are replaced or planned, 4 some are left as they were, 130 stopped."""
     place = anew.Place.usual(options.work)
     recipes = anew.chosen(options.files)
-    planned = anew.plan(recipes, place)
+    planned = anew.plan(recipes, place, options.retry_failed)
     if options.json:
         print(json.dumps([{**asdict(file), "seconds": file.seconds} for file in planned]))
         return 0

@@ -25,6 +25,7 @@ def suggest_table(options: argparse.Namespace) -> int:
         options.lookups,
     )
     after_run.check_out(options.out)
+    suggest.check_time_limit(options.time_limit)
     how = runner.Options(url=options.db, retry_failed=options.retry_failed, wait=options.wait)
     search = suggest.planned(asked, how)
     if options.plan:

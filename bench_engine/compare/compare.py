@@ -5,26 +5,31 @@ not the code), the newest that is ok on each side, and on one machine wherever b
 
 Times are compared through their samples: as turns where both trials took turns with each other, else side by side. What
 is measured once per trial (memory, AUC, percentiles) is compared through its values over seeds; one seed alone tells no
-interval, so that a difference stays unclear, except where the value is a count that does not vary (memory_mb).
+interval, so that a difference stays unclear, except where the value is a count that does not vary (memory_mb). A metric
+that has values below 0 is compared by differences, B - A.
 """
 
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bench_engine.compare import differences
 from bench_engine.compare.axes_shown import order
+from bench_engine.compare.differences import Difference
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, SameTrialsError, Side, UsageError, resolve
 from bench_engine.compare.why import why
 from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
+from db import journal
 from db.columns import AXES, BY_NAME, CHOICE_AXES, Column
 from db.schema import own_value
 from db.store import Store
@@ -32,6 +37,7 @@ from db.store import Store
 _SIZE_AXES = ("compression", "block_size")
 _Pair = tuple[Row, Row]
 _AxesOf = Callable[[Row, Row], dict[str, Any]]
+_NONE = Ratio(math.nan, 0.0, math.inf)
 TRIALS_AT_ONCE = 100  # whose samples are in memory at the same time
 
 
@@ -46,6 +52,7 @@ class Metric:
         margin: a ratio nearer to 1 than this is no difference.
         exact: whether it is counted, so that every difference is one.
         own: the column of a metric of a plug-in.
+        by_difference: whether it is compared by B - A, since values below 0 have no ratio.
     """
 
     name: str
@@ -54,6 +61,7 @@ class Metric:
     margin: float = 0.001
     exact: bool = False
     own: Column | None = None
+    by_difference: bool = False
 
     @property
     def unit(self) -> str:
@@ -77,7 +85,9 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """Which way its ratio is taken, so that above 1 means that B is better."""
+        """Which way its ratio is taken, so that above 1 means that B is better; or its difference."""
+        if self.by_difference:
+            return "B - A"
         return "A / B" if self.is_time else "B / A"
 
     def verdict(self, ratio: Ratio, starts: int = 1) -> str:
@@ -95,7 +105,7 @@ def _metrics() -> Iterator[Metric]:
     for name in ("memory_mb", "metadata_mb", "optimizer_mb", "peak_rss_mb"):
         exact = name != "peak_rss_mb"
         yield Metric(name, ("larger", "smaller"), margin=0.0 if exact else Metric.margin, exact=exact)
-    for name in ("auc", "logloss", "kept_share", "restoration_lag_steps"):
+    for name in ("auc", "logloss", "regret", "kept_share", "restoration_lag_steps"):
         yield Metric(name, ("higher", "lower"))
     yield Metric("prune_share", ("higher", "lower"), margin=ratios.MARGIN)  # of times, which differ between processes
 
@@ -111,12 +121,13 @@ class Compared:
         axes: its axes that apply, the seed only where it was compared alone; of two methods those of the second but for
             its name, and as `compared_with` the first with its size and what varies; `machine` where it is one.
         a, b: the metric; its mean where there are several seeds.
-        ratio: A / B for times, else B / A.
+        ratio: A / B for times, else B / A; without a value where the metric is compared by differences.
         relative: the ratio of the speedups over the baselines that took turns with A and with B, where there are such.
         verdict: one of the metric's words, same or unclear.
         seeds: number of pairs of trials behind it.
         in_turns: whether both took turns with each other.
         starts: of the side with fewer, how often its process was started.
+        difference: B - A, of a metric with values below 0.
     """
 
     axes: Mapping[str, Any]
@@ -128,6 +139,7 @@ class Compared:
     seeds: int = 1
     in_turns: bool = False
     starts: int = 1
+    difference: Difference | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,12 @@ class Limit:
     factor: float
 
     def exceeded(self, comparison: Comparison) -> list[Compared]:
-        """The configurations with that verdict whose interval lies wholly beyond the limit."""
+        """The configurations with that verdict whose interval lies wholly beyond the limit. Raises UsageError."""
+        if comparison.metric.by_difference:
+            raise UsageError(
+                f"--fail-on {self.text} is about a ratio, and {comparison.metric.name} has values below 0: "
+                "leave it out."
+            )
         above = self.word == comparison.metric.words[0]
 
         def beyond(ratio: Ratio) -> bool:
@@ -210,7 +227,7 @@ def metric(name: str, store: Store | None = None) -> Metric:
         return METRICS[name]
     own: Sequence[Column] = ()
     if store and (store.path is None or store.path.exists()):
-        store.ensure()
+        journal.look_into(store)
         own = store.own_metrics()
     known = METRICS | {c.name: Metric(c.name, ("higher", "lower"), own=c) for c in own}
     if name not in known:
@@ -241,8 +258,7 @@ def compare(
         raise UsageError(
             f"--relative needs turns taken with a baseline, which {of.name} knows nothing of: leave it out."
         )
-    if store.path is None or store.path.exists():
-        store.ensure()
+    journal.look_into(store)
     side_a, side_b = resolve(store, (a, b))
     joined = _joined(store, side_a, side_b, of, where)
     pairs = [pair for pair in joined.pairs if pair[0]["trial_id"] != pair[1]["trial_id"]]
@@ -252,6 +268,7 @@ def compare(
         )
     pairs.sort(key=lambda pair: (pair[0]["trial_id"], pair[1]["trial_id"]))
     usable, speedups = _usable(store, pairs, of, by_baseline)
+    of = replace(of, by_difference=any(row[of.name] < 0 for pair in usable for row in pair))
     names = {row["machine_id"]: row["name"] for row in store.rows("SELECT machine_id, name FROM machines")}
     axes = partial(_axes, named=_named(usable), machines=names)
     if of.sampled:
@@ -293,7 +310,7 @@ def _usable(
     """The pairs that have what they are compared by, and the speedups by trial. Raises CompareError where none has."""
 
     def measured(row: Row) -> bool:
-        return (row[of.name] or 0) > 0 or (row[of.name] == 0 and not of.is_time)
+        return row[of.name] is not None and (row[of.name] > 0 or not of.is_time)
 
     usable = [pair for pair in pairs if all(map(measured, pair))]
     speedups = _speedups(store, usable) if of.sampled else {}
@@ -407,7 +424,9 @@ def _by_values(pairs: Sequence[_Pair], of: Metric, axes: _AxesOf) -> Iterator[Co
         grouped[same].append((a, b))
     for group in grouped.values():
         values_a, values_b = ([float(pair[side][of.name]) for pair in group] for side in (0, 1))
-        ratio = ratios.by_seed(values_a, values_b)
+        mean_a, mean_b = float(np.mean(values_a)), float(np.mean(values_b))
+        difference = differences.by_seed(values_a, values_b) if of.by_difference else None
+        ratio = _NONE if difference else ratios.by_seed(values_a, values_b)
         if of.exact:
             ratio = Ratio(ratio.value, ratio.value, ratio.value)
         if of.is_time:
@@ -415,9 +434,10 @@ def _by_values(pairs: Sequence[_Pair], of: Metric, axes: _AxesOf) -> Iterator[Co
         axes_shown = axes(*group[0])
         if len(group) > 1:
             axes_shown.pop("seed", None)
-        mean_a, mean_b = float(np.mean(values_a)), float(np.mean(values_b))
+        margin = of.margin * max(abs(mean_a), abs(mean_b))
+        verdict = difference.verdict(of.words, margin) if difference else of.verdict(ratio)
         in_turns = all(_took_turns(a, b) for a, b in group)
-        yield Compared(axes_shown, mean_a, mean_b, ratio, None, of.verdict(ratio), len(group), in_turns)
+        yield Compared(axes_shown, mean_a, mean_b, ratio, None, verdict, len(group), in_turns, difference=difference)
 
 
 def _took_turns(a: Row, b: Row) -> bool:

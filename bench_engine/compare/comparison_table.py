@@ -1,5 +1,6 @@
 """A comparison as people read it in a terminal, and as JSON."""
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +40,8 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
                 "axes": dict(c.axes),
                 "a": c.a,
                 "b": c.b,
-                "ratio": interval(c.ratio),
+                "ratio": None if c.difference else interval(c.ratio),
+                "difference": c.difference.plain() if c.difference else None,
                 "vs_baseline": interval(c.relative) if c.relative else None,
                 "verdict": c.verdict,
                 "seeds": c.seeds,
@@ -70,6 +72,8 @@ def as_json(comparison: Comparison, limit: Limit | None = None) -> dict[str, Any
 
 def _legend(comparison: Comparison) -> str:
     metric = comparison.metric
+    if metric.by_difference:
+        return f"{metric.name}, some of it below 0, difference = {metric.formula}; [95 % interval]"
     judged = ", verdicts from the change against the baseline" if comparison.by_baseline else ""
     return f"{metric.name}, ratio = {metric.formula}: above 1 B is {metric.words[0]}; [95 % interval]{judged}"
 
@@ -80,11 +84,23 @@ def _columns(configurations: Sequence[Compared], metric: Metric) -> list[Column]
         found.append(Column(["seeds"], [str(c.seeds) for c in configurations]))
     found.append(Column(["A"], [amount(c.a, metric.unit) for c in configurations]))
     found.append(Column(["B"], [amount(c.b, metric.unit) for c in configurations]))
-    found.append(Column(["ratio"], [ratio_text(c.ratio, metric.places) for c in configurations]))
+    if metric.by_difference:
+        found.append(Column(["B - A"], [_difference(c, metric.unit) for c in configurations]))
+    else:
+        found.append(Column(["ratio"], [ratio_text(c.ratio, metric.places) for c in configurations]))
     if any(c.relative for c in configurations):
         relative = [ratio_text(c.relative, metric.places) if c.relative else NONE for c in configurations]
         found.append(Column(["vs", "baseline"], relative))
     return [*found, Column(["verdict"], [c.verdict for c in configurations], left=True)]
+
+
+def _difference(compared: Compared, unit: str) -> str:
+    """`-0.0500 [-0.0700, -0.0300]`; without the interval where nothing is known of it or it has no width."""
+    found = compared.difference
+    assert found
+    if math.isinf(found.high) or found.low == found.high:
+        return amount(found.value, unit)
+    return f"{amount(found.value, unit)} [{amount(found.low, unit)}, {amount(found.high, unit)}]"
 
 
 # -- what it comes to ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from bench_engine.compare.sides import CompareError, Side, UsageError
 from bench_engine.compare.why import COLUMNS as TOLD
 from bench_engine.registry import hint
 from db.columns import AXES, BY_NAME
-from db.schema import with_implied
+from db.schema import newest_first, with_implied
 from db.store import Store
 
 Row = Mapping[str, Any]
@@ -88,9 +88,8 @@ def newest(store: Store, letter: str, side: Side, metric: Mapping[str, str], wan
     """
     read = {**{name: with_implied(name) for name in _COLUMNS}, **metric}
     names = ", ".join(f"{sql} AS {name}" for name, sql in read.items())
-    sql = f"""SELECT {names} FROM (SELECT t.*, row_number() OVER (PARTITION BY t.configuration, t.machine_id
-        ORDER BY t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
-        WHERE t.status = 'ok' AND {side.condition("side")}{wanted.sql}) AS t WHERE age = 1"""
+    of_side = newest_first(f"t.status = 'ok' AND {side.condition('side')}{wanted.sql}")
+    sql = f"SELECT {names} FROM ({of_side}) AS t WHERE age = 1"
     rows = store.rows(sql, side=side.value, **wanted.parameters)
     if not rows:
         such = f" with {' and '.join(wanted.given)}" if wanted.given else ""

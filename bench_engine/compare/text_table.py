@@ -95,6 +95,8 @@ def ratio_text(ratio: Ratio, places: int = 2) -> str:
 
 def amount(value: float, unit: str) -> str:
     """A value with its unit, three or four digits of it: `12.3 µs`, `1.20 ms`."""
+    if value < 0:
+        return f"-{amount(-value, unit)}"
     if not unit:
         return f"{value:.4f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
     if unit == "µs":

@@ -18,7 +18,7 @@ from bench_engine.plugin.callable_operations import (
     operations,
 )
 from bench_engine.plugin.declared import PluginError, beside, import_root, loading_now, method
-from bench_engine.plugin.loading import Named, forget, load, name_of, name_plugins, named_plugins
+from bench_engine.plugin.loading import GROUP, Named, forget, load, name_of, name_plugins, named_plugins
 from bench_engine.plugin.own_entries import (
     OwnBenchmark,
     OwnDataSet,
@@ -40,6 +40,7 @@ from bench_engine.plugin.own_entries import (
 from bench_engine.plugin.written import declared_by, plugin_of
 
 __all__ = [
+    "GROUP",
     "Named",
     "OwnBenchmark",
     "OwnDataSet",

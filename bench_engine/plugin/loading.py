@@ -141,9 +141,10 @@ def _imported(plugin: Named) -> ModuleType:
         raise
     except FileNotFoundError as error:
         raise PluginError(f"There is no plug-in {target}: name a .py file or a module.") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script's last line may be sys.exit(main())
         said = (str(error).splitlines() or ["no message"])[0][:300]
         raise PluginError(f"The plug-in {target} cannot be imported ({type(error).__name__}: {said}).") from error
+    _check_beside(module, target)
     if plugin.attribute:
         _declare(module, plugin)
     elif _known() == before and not _declares(module):
@@ -152,6 +153,35 @@ def _imported(plugin: Named) -> ModuleType:
             "@bench_engine.plugin.method(...) on a class, say."
         )
     return module
+
+
+def _check_beside(module: ModuleType, target: str) -> None:
+    """Raises PluginError where a module that a plug-in imports from beside it would come from elsewhere: what would run
+    is then not what its trials are known by."""
+    file = declared.file_of(module.__name__)
+    if not file:
+        return
+    root = declared.import_root(Path(file))
+    for path in map(Path, declared.beside(Path(file))):
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        came = None if str(path) == file else _place_of(name)
+        if came and came != path:
+            raise PluginError(
+                f"The plug-in {target} would import {name} from {came} and not from beside it, {path}: give one of the "
+                "two another name."
+            )
+
+
+def _place_of(module: str) -> Path | None:
+    """The file from which a module was imported, or one that is in no package would be."""
+    if module in sys.modules:
+        file = getattr(sys.modules[module], "__file__", None)
+    elif "." in module:
+        return None
+    else:
+        spec = importlib.util.find_spec(module)
+        file = spec.origin if spec and spec.has_location else None
+    return Path(file).resolve() if file else None
 
 
 def _known() -> tuple[object, ...]:

@@ -18,10 +18,10 @@ from bench_engine.compare.why import environment, why
 from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
-from db import runs
+from db import journal, runs
 from db.columns import AXES, GROUP_AXES, METRICS, OWN_STEP, Column
 from db.runs import RunState
-from db.schema import with_implied
+from db.schema import newest_first, with_implied
 from db.settings import journal_dir
 from db.store import Store
 
@@ -156,7 +156,7 @@ def of_run(store: Store, name: str = "") -> RunResults:
     Of a sweep that has no run with a list of its trials all newest results in the store count. Raises UsageError for a
     name that there is none of, and StoreError.
     """
-    store.ensure()
+    journal.look_into(store)
     folder = journal_dir(store.url)
     states = runs.read_all(folder)
     state = _state(states, name)
@@ -198,9 +198,7 @@ def _of_sweep(store: Store, name: str, run_ids: Sequence[str]) -> RunResults:
         raise UsageError(
             f"There is no run or sweep {name!r} in the results{hint(name, known)} There are: {_listed(known)}."
         )
-    sql = """SELECT trial_id FROM (SELECT t.trial_id, row_number() OVER (PARTITION BY t.configuration, t.machine_id
-        ORDER BY (t.status = 'ok') DESC, t.started_at DESC, t.trial_id DESC) AS age FROM trials AS t
-        WHERE t.sweep = :sweep) AS t WHERE age = 1"""
+    sql = f"SELECT trial_id FROM ({newest_first('t.sweep = :sweep', 't.trial_id', ok_first=True)}) AS t WHERE age = 1"
     ids = [row["trial_id"] for row in store.rows(sql, sweep=name)]
     return _results(store, f"Sweep {name}, all its results", name, None, name, ids)
 

@@ -161,10 +161,11 @@ def _check_parts(trial: Trial, parts: Mapping[str, str]) -> None:
 
 def _with_own_metrics(trial: Trial, result: TrialResult) -> TrialResult:
     """The result with the metrics of plug-ins where results have place for them: among its curves, at step 0."""
-    if not trial.metrics:
+    own = {entry.name for entry in plugin.own_metrics()}
+    if not own:
         return result
     points, complaints = plugin.stored(trial, result)
-    metrics = {name: value for name, value in result.metrics.items() if name not in trial.metrics}
+    metrics = {name: value for name, value in result.metrics.items() if name not in own}  # those not asked for too
     told = {"missing_metrics": complaints} if complaints else {}
     environment = {**result.environment, **told}
     return replace(result, metrics=metrics, curves=(*result.curves, *points), environment=environment)

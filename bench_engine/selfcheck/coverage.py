@@ -71,6 +71,7 @@ def check_intervals(
         if not found:
             raise SelfCheckError(f"There is no {path}: give --rounds, which is added to.")
         return found
+    _add(path, "")  # before anything is measured for nothing
     config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 64}
     names = [name for name, lookups in LOOKUPS.items() if lookups == BASELINE or not only_equal]
     trials = [Trial("lookup", "dense_100", config, is_baseline=True), *(Trial("lookup", n, config) for n in names)]
@@ -88,11 +89,18 @@ def check_intervals(
                 truth = LOOKUPS[name] / BASELINE
                 told = Round(truth, ratio, low, high, paired.verdict, starts, busy, load, machine()["machine_id"])
                 found.append(told)
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(told)) + "\n")
+                _add(path, json.dumps(asdict(told)) + "\n")
                 ends = " to ".join("?" if end is None else f"{end:.4f}" for end in (low, high))
                 say(f"[{number}/{rounds}] {name:<15} {ratio:.4f} ({ends}), {starts} starts, {paired.verdict}")
     return found
+
+
+def _add(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise SelfCheckError(f"{path} cannot be written ({error.strerror}): name another file with --out.") from error
 
 
 def read(path: Path) -> list[Round]:

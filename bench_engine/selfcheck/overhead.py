@@ -14,6 +14,7 @@ import numpy as np
 
 from bench_engine.measure.measure import SAMPLE_NS, Sampler
 from bench_engine.run import runner
+from bench_engine.selfcheck import SelfCheckError
 from bench_engine.sweep import sweep
 from bench_engine.trial import Stop
 from db.store import Store
@@ -53,7 +54,8 @@ class Overhead:
 def measure() -> Overhead:
     """Run a small sweep in a folder of its own, and samples of nothing; takes some seconds.
 
-    Raises what bench_engine.run.runner.run raises, MachineBusyError where a sweep is running.
+    Raises what bench_engine.run.runner.run raises, MachineBusyError where a sweep is running; SelfCheckError where
+    its trials fail.
     """
     sample_ns = _sample_ns()
     between_ns = _between_ns()
@@ -64,12 +66,16 @@ def _trial_s() -> float:
     with tempfile.TemporaryDirectory() as folder, _journal_in(folder), redirect_stderr(io.StringIO()):
         options = runner.Options(url=str(Path(folder) / "overhead.duckdb"))
         begin = time.perf_counter()
-        runner.run(sweep.parse(_SWEEP, "overhead"), options, say=lambda _sentence: None)
+        state = runner.run(sweep.parse(_SWEEP, "overhead"), options, say=lambda _sentence: None)
+        if state.status == "cancelled":  # the signal was the runner's
+            raise KeyboardInterrupt
         taken = time.perf_counter() - begin
         trials = Store(options.url).rows(
             "SELECT t.trial_id, t.environment, sum(s.time_us) AS samples_us "
             "FROM trials AS t JOIN samples AS s ON t.trial_id = s.trial_id GROUP BY t.trial_id, t.environment"
         )
+        if not trials:
+            raise SelfCheckError(f"no trial of the engine's own has a result: {state.message}")
         timed: float = sum(t["samples_us"] * json.loads(t["environment"])["calls_per_sample"] for t in trials) / 1e6
         return (taken - timed) / len(trials)
 

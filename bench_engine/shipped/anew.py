@@ -130,12 +130,12 @@ def chosen(files: Sequence[str], recipes: Sequence[Recipe] = RECIPES) -> tuple[R
     return tuple(recipe for name, recipe in known.items() if not files or name in files)
 
 
-def plan(recipes: Sequence[Recipe], place: Place) -> tuple[PlannedFile, ...]:
+def plan(recipes: Sequence[Recipe], place: Place, retry_failed: bool = False) -> tuple[PlannedFile, ...]:
     """What is left to run, and about how long it takes: as long as the trials that are shipped, where there are some.
 
-    Raises SweepError.
+    `retry_failed`: what failed before too. Raises SweepError.
     """
-    return tuple(_planned(recipe, place) for recipe in recipes)
+    return tuple(_planned(recipe, place, retry_failed) for recipe in recipes)
 
 
 def lines(planned: Sequence[PlannedFile], place: Place) -> Iterator[str]:
@@ -200,12 +200,12 @@ def _local(loaded: sweeps.Sweep, say: Callable[[str], None]) -> Executor:
     return LocalExecutor(lambda: build_ahead(methods, say))
 
 
-def _planned(recipe: Recipe, place: Place) -> PlannedFile:
+def _planned(recipe: Recipe, place: Place, retry_failed: bool) -> PlannedFile:
     shipped = Shipped.of(place.target(recipe))
     steps = []
     for step in recipe.steps:
         loaded = sweeps.load(step.sweep)
-        made = planning.plan(loaded, step.overrides, place.results(recipe))
+        made = planning.plan(loaded, step.overrides, place.results(recipe), retry_failed)
         todo, done = made.of("todo"), made.of("done")
         usual = (shipped.seconds or {}).get(loaded.name)
         seconds = usual * len(todo) if usual else made.seconds

@@ -134,6 +134,12 @@ def planned(asked: Asked, how: runner.Options | None = None) -> Search:
     return Search(asked, sizes, sweep, _plan(sweep, how or runner.Options()), timed)
 
 
+def check_time_limit(time_limit_s: float | None) -> None:
+    """Raises SuggestError unless it is None or a number of seconds."""
+    if time_limit_s is not None and not 0 <= time_limit_s < math.inf:
+        raise SuggestError(f"The time limit must be a number of seconds, 0 or more, not {time_limit_s:g}.")
+
+
 def carried_out(
     search: Search,
     time_limit_s: float | None = None,
@@ -146,8 +152,7 @@ def carried_out(
         how: url, retry_failed and wait of it.
     """
     how, began = how or runner.Options(), clock.monotonic()
-    if time_limit_s is not None and not time_limit_s >= 0:
-        raise SuggestError(f"The time limit must be a number of seconds, 0 or more, not {time_limit_s:g}.")
+    check_time_limit(time_limit_s)
     if search.sweep is None:
         return _of_dense(search)
     if (rows := search.sizes.train_rows) < budgets.STEPS * search.sizes.batch_size:

@@ -20,6 +20,7 @@ from bench_engine.measure.change_points import ChangePoint, change_points
 from bench_engine.measure.ratios import Ratio, inverse
 from bench_engine.registry import hint
 from bench_engine.track.commit_order import ordered
+from db import journal
 from db.columns import AXES
 from db.schema import with_implied
 from db.store import Store
@@ -182,7 +183,7 @@ def track(
 def _rows(store: Store, sweep: str, where: Sequence[str], relative: bool, by: By) -> list[Mapping[str, Any]]:
     """The trials that can be followed, each with its `place`. Raises CompareError where there are none, UsageError."""
     wanted = filters(where)
-    store.ensure()
+    journal.look_into(store)
     names = ", ".join(f"{with_implied(name)} AS {name}" for name in _COLUMNS)
     sql = f"""SELECT {names} FROM trials AS t WHERE t.status = 'ok' AND t.latency_us > 0
         AND t.sweep = :tracked{wanted.sql}

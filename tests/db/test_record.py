@@ -40,6 +40,11 @@ def test_times_with_a_zone_become_naive_utc() -> None:
     assert record.trial["started_at"] == datetime(2026, 11, 1)
 
 
+def test_whole_numbers_of_real_columns_become_floats_which_every_table_takes() -> None:
+    record = from_json(changed(trial__memory_mb=2**53 + 1, machine__memory_gb=2**60))
+    assert type(record.trial["memory_mb"]) is type(record.machine["memory_gb"]) is float
+
+
 def test_a_newer_format_is_told_apart() -> None:
     with pytest.raises(NewerFormatError, match="newer than this version reads"):
         from_json(changed(format=99))
@@ -72,6 +77,7 @@ def test_a_newer_format_is_told_apart() -> None:
         (changed(trial__latency_us=4.9), "latency_us 4.9 lies outside its samples, 5 to 15"),
         (changed(trial__latency_us=15.1), "latency_us 15.1 lies outside its samples, 5 to 15"),
         (changed(trial__batch_size=1.5), "batch_size is not integer"),
+        (changed(sweep__started_at=""), "missing or malformed"),
         (changed(trial__batch_size=2**63), "batch_size is not integer"),
         (changed(trial__method="\ud800"), "method is not text"),
         (changed(trial__environment={"a": 1}), "environment is not text"),

@@ -157,8 +157,10 @@ def _order(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     """float64 (n,), NaN for what is no number."""
+    if pa.types.is_date(column.type):  # days of 32 bits, or ms
+        column = pc.cast(column, pa.timestamp("ms"))
     if pa.types.is_temporal(column.type):
-        column = pc.cast(column, pa.int64())
+        column = pc.cast(column, pa.int32() if pa.types.is_time32(column.type) else pa.int64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type):
         return np.asarray(pc.cast(column, pa.float64()).to_numpy())
     coded = column.combine_chunks().dictionary_encode()

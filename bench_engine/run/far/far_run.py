@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from bench_engine.data import files as data_files
@@ -189,6 +190,11 @@ class _FarRun:
         """Bring data files that are here and not there, and entries of that machine that only this one has."""
         names = dict.fromkeys(str(t.config["dataset"]) for t in trials if "dataset" in t.config)
         files = [file for name in names if name in DATA_SETS for file in DATA_SETS[name].files]
+        if own := next((file for file in files if Path(file).is_absolute()), ""):
+            raise FarError(
+                f"{self.to.host}: files of a plug-in's data set are not copied, and {own} is one: run there with the "
+                "plug-in and the file in place."
+            )
         facts = talk.ask(do="facts", files=files)
         for file in facts["absent"]:
             self.bring_file(place, file)

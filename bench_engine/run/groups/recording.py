@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -13,6 +13,7 @@ from bench_engine.registry import benchmark
 from bench_engine.sweep.sweep import Sweep
 from bench_engine.trial import Status, Trial, TrialResult
 from db.columns import AXES, BY_NAME, METRICS, OWN_STEP
+from db.journal import MAX_ENTRY
 from db.record import Record, RecordError
 
 _REPORTED = {*AXES, *METRICS} - {"speedup", "speedup_ci_low", "speedup_ci_high"}  # these come from others' turns too
@@ -75,10 +76,21 @@ def record(
 
     built = build(result)
     try:
+        if _is_too_long(built):
+            note = f"{len(result.samples_us):,} samples are more than an entry of the journal holds: they are not kept"
+            environment = {**result.environment, "samples_left_out": note}
+            built = build(replace(result, samples_us=(), turn_sizes=(), start_turns=(), environment=environment))
+            if _is_too_long(built):
+                raise RecordError(f"an entry of more than {MAX_ENTRY >> 20} MiB")
         built.check()
     except RecordError as error:
         return build(_refused(result, f"The benchmark reported what cannot be stored: {error}."))
     return built
+
+
+def _is_too_long(built: Record) -> bool:
+    """Whether no reader of the journal would take it."""
+    return len(built.to_json()) > MAX_ENTRY
 
 
 def fault(result: TrialResult) -> str:

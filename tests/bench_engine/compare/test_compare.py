@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
@@ -154,6 +155,16 @@ def test_the_newest_trial_that_is_ok_counts_on_each_side(store: Store) -> None:
     ]  # fmt: skip
     (only,) = compared(store, records).configurations
     assert (only.a, only.b) == pytest.approx((100, 200))
+
+
+def test_an_attempt_that_was_made_again_counts_whatever_the_clock_said(store: Store) -> None:
+    def attempt(number: int, us: float, day: float) -> Record:
+        made = record("old", us=us, day=day)
+        return replace(made, trial={**made.trial, "trial_id": f"00000a-{number}", "identity": "00000a"})
+
+    records = [attempt(9, 500, day=400), attempt(10, 100, day=1), record("new", us=100, day=2)]
+    (only,) = compared(store, records).configurations
+    assert only.a == pytest.approx(100)
 
 
 def test_before_and_since_take_the_newest_on_their_side_of_the_moment(store: Store) -> None:
@@ -371,6 +382,12 @@ def seeds(sweep: str, *values: float, column: str = "auc") -> list[Record]:
         ("prune_share", [0.010, 0.0101, 0.0099], [0.0102, 0.0103, 0.0101], "same"),
         ("prune_share", [0.010, 0.0101, 0.0099], [0.020, 0.0201, 0.0199], "higher"),
         ("latency_p99_us", [100.0, 101.0, 99.0], [200.0, 202.0, 198.0], "slower"),
+        ("regret", [0.010, 0.012, 0.011], [0.020, 0.022, 0.021], "higher"),
+        ("regret", [-0.3, 0.1, -0.2, 0.2], [0.1, 0.5, 0.25, 0.6], "higher"),
+        ("regret", [0.1, 0.5, 0.25, 0.6], [-0.3, 0.1, -0.2, 0.2], "lower"),
+        ("regret", [-0.3, 0.1, -0.2, 0.2], [0.4, 0.1, 0.3, 0.1], "unclear"),
+        ("regret", [-0.3, 0.1], [-0.3, 0.1], "same"),
+        ("regret", [-0.3], [0.4], "unclear"),
     ],
 )
 def test_values_are_compared_over_seeds(
@@ -380,6 +397,23 @@ def test_values_are_compared_over_seeds(
     (only,) = compared(store, records, of=METRICS[column]).configurations
     assert (only.verdict, only.seeds) == (verdict, len(a))
     assert (only.a, only.b) == pytest.approx((np.mean(a), np.mean(b)))
+
+
+def test_values_below_zero_have_differences_and_no_ratio(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = [-0.3, 0.1, -0.2, 0.2], [0.1, 0.5, 0.25, 0.6]
+    store.add([*seeds("old", *a, column="regret"), *seeds("new", *b, column="regret")])
+    words = ["compare", "--db", store.url, "old", "new", "--metric", "regret"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "regret, some of it below 0, difference = B - A; [95 % interval]" in shown
+    assert re.search(r"4 +-0\.05 +0\.3625 +0\.4125 \[0\.3\d+, 0\.4\d+\] +higher", shown), shown
+    assert "Geometric mean" not in shown
+    assert main([*words, "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["configurations"]
+    assert only["ratio"] is None
+    assert only["difference"]["low"] > 0
+    assert main([*words, "--fail-on", "higher:5%"]) == 2
+    assert "regret has values below 0: leave it out." in capsys.readouterr().err
 
 
 def test_seeds_from_before_an_axis_are_seeds_of_what_it_implied(store: Store) -> None:
@@ -402,8 +436,8 @@ def test_every_metric_can_be_compared_or_is_known_not_to_be() -> None:
     of_answers = {"right_share", "right_ci_low", "right_ci_high", "wrong_share", "chart_share", "question_count"}
     of_counting = {"duplicate_rows", "shared_slots"}  # of one table, the same in every repeat
     of_the_compiler = {"bytes_moved", "bytes_predicted", "model_regret"}  # what it counted and expected, not a cost
-    signed = {c.name for c in COLUMNS if c.signed}
-    known_not = of_others | of_measuring | of_answers | of_counting | of_the_compiler | signed
+    of_the_compiler |= {"model_rank_correlation"}
+    known_not = of_others | of_measuring | of_answers | of_counting | of_the_compiler
     assert set(METRICS) == {c.name for c in COLUMNS if c.role == "metric"} - known_not
 
 

@@ -48,6 +48,17 @@ def test_a_column_of_times_parts_the_latest_rows(clicks: Path) -> None:
     assert data.test_labels.tolist() == [click for *_, click, _ in ROWS[9::-1]], "the first rows are the latest"
 
 
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64(), pa.timestamp("us"), pa.time32("s"), pa.time64("us")])
+def test_dates_and_times_of_day_are_times(clicks: Path, kind: pa.DataType) -> None:
+    table = pyarrow.csv.read_csv(clicks)
+    unit = 86_400_000 if kind == pa.date64() else 1
+    whole = pa.int32() if kind.bit_width == 32 else pa.int64()
+    at = pa.array([value.as_py() * unit for value in table["at"]], whole).cast(kind)
+    path = clicks.with_name("dated.parquet")
+    pq.write_table(table.set_column(3, "at", at), path)
+    assert same(load("mine", path, "click", time="at"), load("mine", clicks, "click", time="at"))
+
+
 @pytest.mark.parametrize("delimiter", ["\t", ";"])
 def test_delimiters_quotes_packing_and_parquet_hold_the_same(clicks: Path, delimiter: str) -> None:
     expected = load("mine", clicks, "click", time="at")

@@ -101,6 +101,7 @@ def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
     [
         ("import no_such_package_at_all\n", "cannot be imported (ModuleNotFoundError: No module named"),
         ("raise RuntimeError('it is\\nbroken')\n", "cannot be imported (RuntimeError: it is)."),
+        ("import sys\nsys.exit(0)\n", "cannot be imported (SystemExit: 0)."),
         ("syntax error here\n", "cannot be imported (SyntaxError:"),
         ("x = 1\n", "declares no method"),
         (DECLARED.format(name="dense"), "There is a method dense already"),
@@ -238,3 +239,27 @@ def test_two_files_with_one_name_are_one_sentence(tmp_path: Path) -> None:
     done = listed(tmp_path, "one.py", "two.py")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "Two plug-ins declare a method mine: give one of them another name." in done.stderr
+
+
+def test_modules_of_one_name_beside_two_plugins_are_one_sentence(tmp_path: Path) -> None:
+    for folder, file in (("v1", "my_bag.py"), ("v2", "my_other_bag.py")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my_helpers.py").write_text(f"WHICH = {folder!r}\n")
+        text = "import my_helpers\n" + DECLARED.format(name=file.removesuffix(".py"))
+        plugin(tmp_path / folder, file, text)
+    assert listed(tmp_path, "v1/my_bag.py").returncode == listed(tmp_path, "v2/my_other_bag.py").returncode == 0
+    done = listed(tmp_path, "v1/my_bag.py", "v2/my_other_bag.py")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert re.search(r"would import my_helpers from \S+v1/my_helpers.py and not from beside it, \S+v2/", done.stderr)
+
+
+def test_a_benchmark_may_report_metrics_that_were_not_asked_for(tmp_path: Path) -> None:
+    metrics = "".join(
+        f'\n\n@metric("{name}", benchmarks=("mine",))\ndef {name}(value):\n    return value\n'
+        for name in ("one", "two")
+    )
+    run = '@benchmark("mine", "op", axes=("num_rows",), methods=("dense",))\ndef run(trial):\n'
+    plugin(tmp_path, "own.py", OWN + run + '    return {"device": "cpu", "one": 1.0, "two": 2.0}\n' + metrics)
+    (tmp_path / "own.yaml").write_text("benchmark: mine\nmethods: [dense]\nbaseline: dense\n")
+    done = command(["-m", "bench_engine", "run", "own.yaml", "--plugin", "own.py", "-p", "metrics=one"], tmp_path)
+    assert "1 trials have results." in done.stdout, done.stdout + done.stderr

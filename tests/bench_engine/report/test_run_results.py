@@ -107,6 +107,21 @@ def test_an_older_run_is_all_results_of_its_sweep(found: Callable[..., RunResult
     assert results.title == "Sweep quick, all its results"
 
 
+def test_of_a_sweep_an_attempt_that_was_made_again_counts_whatever_the_clock_said(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "x.duckdb"))
+    store.ensure()
+    late, again = record("dense", 9.0, 1, started_at=START + timedelta(days=400)), record("dense", 5.0, 2)
+    store.add([late, again, record("hashed", 7.0, 1, status="failed", started_at=START), record("hashed", 6.0, 2)])
+    assert [m.metrics["latency_us"] for m in of_run(store, "quick").measured] == [5.0, 6.0]
+
+
+def test_what_is_looked_at_first_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["show", "--db"], ["track", "quick", "--db"]):
+        assert main([*words, str(tmp_path / "x.duckdb")]) in (1, 2)
+        assert capsys.readouterr().err.startswith("There ")
+    assert not (tmp_path / "x.duckdb").exists()
+
+
 def test_runs_are_found_by_id_beginning_and_sweep(found: Callable[..., RunResults]) -> None:
     assert {found(record("dense"), name=name).name for name in ("r1", "r", "quick", "last", "")} == {"r1"}
     with pytest.raises(UsageError, match=r"There is no run or sweep 'quik' in the results; did you mean quick\?"):

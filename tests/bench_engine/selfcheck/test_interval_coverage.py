@@ -70,3 +70,11 @@ def test_what_cannot_be_is_one_sentence(
     (tmp_path / "x").write_text("no JSON\n")
     assert main(["check-intervals", *arguments, "--out", str(tmp_path / "x")]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_measured(
+    engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(LocalExecutor, "execute", lambda *_: pytest.fail("something ran"))
+    assert main(["check-intervals", "--equal", "--out", str(tmp_path / "none" / "x.jsonl")]) == 1
+    assert "cannot be written (No such file or directory): name another file" in capsys.readouterr().err

@@ -103,3 +103,18 @@ def test_an_environment_of_any_values_is_text(environment: dict) -> None:
 def test_only_a_metric_that_may_be_negative_is_recorded_so() -> None:
     assert recording.fault(TrialResult("ok", {"regret": -0.001})) == ""
     assert "memory_mb as -1, which is negative" in recording.fault(TrialResult("ok", {"memory_mb": -1.0}))
+
+
+def test_more_samples_than_an_entry_holds_are_left_out_and_the_trial_stays() -> None:
+    samples = tuple(1.0 + n / 1e6 for n in range(1_000_000))
+    entry = recorded(TrialResult("ok", {"latency_us": 1.5}, samples_us=samples, turn_sizes=(500_000, 500_000)))
+    assert (entry.status, entry.trial["latency_us"]) == ("ok", 1.5)
+    assert entry.samples_us == entry.turn_sizes == ()
+    assert "1,000,000 samples are more than an entry" in entry.trial["environment"]
+    assert from_json(entry.to_json()).trial_id == entry.trial_id
+
+
+def test_an_entry_that_is_too_long_without_samples_is_a_failed_trial() -> None:
+    entry = recorded(TrialResult("ok", environment={"told": "x" * 9_000_000}))
+    assert entry.status == "failed"
+    assert "an entry of more than 8 MiB" in entry.trial["error"]
