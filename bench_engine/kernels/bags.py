@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Context
 from numbers import Integral, Real
@@ -100,13 +100,21 @@ def check_ids(ids: Tensor, num_embeddings: int) -> None:
     """Raises IndexError naming the first id that is not in [0, num_embeddings), and its position."""
     if ids.numel() == 0:
         return
-    low, high = ids.aminmax()
+    low, high = map(int, ids.aminmax())  # a tensor of int32 is compared with a number that wraps
     if low < 0 or high >= num_embeddings:
-        at = int(((ids < 0) | (ids >= num_embeddings)).nonzero()[0])
+        at = int(((ids < 0) | (ids.long() >= num_embeddings)).nonzero()[0])
         raise IndexError(
             f"index {int(ids[at])} at position {at} is out of range: "
             f"ids of this table run from 0 to {num_embeddings - 1}"
         )
+
+
+def check_saved(state_dict: Mapping[str, Any], prefix: str, own: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raises ValueError where the extra state that was saved for a module says other things than its own."""
+    saved = state_dict.get(f"{prefix}_extra_state")
+    for name in names if saved is not None else ():
+        if saved[name] != own[name]:
+            raise ValueError(f"the table was saved with {name} {saved[name]}, and this one has {own[name]}")
 
 
 def pool(vectors: Tensor, bags: Bags, mode: str) -> Tensor:
@@ -122,11 +130,12 @@ def pool(vectors: Tensor, bags: Bags, mode: str) -> Tensor:
     bag = torch.searchsorted(bags.offsets.long(), position, right=True) - 1
     if mode == "max":
         return _pool_max(vectors, bag, position, batch)
-    total = vectors.new_zeros(batch, dim).index_add(0, bag, vectors)
-    if mode == "sum":
-        return total
-    counts = vectors.new_zeros(batch).index_add(0, bag, vectors.new_ones(vectors.size(0)))
-    return total / counts.clamp_min(1).unsqueeze(1)
+    wide = torch.promote_types(vectors.dtype, torch.float32)  # in 16 bits long sums stand still
+    total = vectors.new_zeros(batch, dim, dtype=wide).index_add(0, bag, vectors.to(wide))
+    if mode == "mean":
+        counts = torch.cat([bags.offsets.long(), bags.offsets.new_tensor([vectors.size(0)]).long()]).diff()
+        total = total / counts.clamp_min(1).to(wide).unsqueeze(1)
+    return total.to(vectors.dtype)
 
 
 def _pool_max(vectors: Tensor, bag: Tensor, position: Tensor, batch: int) -> Tensor:

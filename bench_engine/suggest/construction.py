@@ -21,19 +21,20 @@ def code(table: Table, budget_mb: float, sizes: Sizes) -> str:
     keywords = entry.keywords(defaults)
     told = "".join(f", {key}={value!r}" for key, value in keywords.items())
     size = f", compression={table.compression!r}" if entry.compressible else ""
-    if module.startswith(_QUANTIZED):
-        return (
-            f"from {_QUANTIZED} import {name}, QuantizedOptimizer\n\n"
-            f"table = {name}({rows}, {dim}{size}{told})\n"
-            "optimizer = QuantizedOptimizer(table, lr=0.2, eps=3e-3)  # beside that of the rest of the model"
-        )
-    if table.method == "static_frequency":
-        return (
-            f"import torch\nfrom {module} import {name}\n\n"
-            f"counts = torch.bincount(ids.flatten(), minlength={rows})  # ids of your training data, numbered through\n"
-            f"table = {name}({rows}, {dim}{size}, counts=counts)"
-        )
-    return f"from {module} import {name}\n\ntable = {name}({rows}, {dim}{size}{told})"
+    kind = entry.load()
+    counted, trains = getattr(kind, "needs_counts", False), hasattr(kind, "training_optimizer")
+    told += f", tables={list(sizes.field_rows)}" if getattr(kind, "needs_tables", False) else ""
+    told += ", counts=counts" if counted else ""
+    lines = ["import torch"] if counted else []
+    lines += [f"from {_QUANTIZED if module.startswith(_QUANTIZED) else module} import {name}", ""]
+    if counted:
+        lines += [
+            f"counts = torch.bincount(ids.flatten(), minlength={rows})  # of your training data, numbered through"
+        ]
+    lines += [f"table = {name}({rows}, {dim}{size}{told})"]
+    if trains:
+        lines += ["optimizer = table.training_optimizer(lr=0.2, eps=3e-3)  # beside that of the rest of the model"]
+    return "\n".join(lines)
 
 
 def _field_budget(budget_mb: float, sizes: Sizes) -> str:

@@ -16,7 +16,7 @@ from bench_engine.kernels import (
     QuotientRemainderEmbeddingBag,
     SmallDimEmbeddingBag,
 )
-from bench_engine.kernels.bags import as_bags, at_least, pool
+from bench_engine.kernels.bags import as_bags, at_least, check_ids, pool
 from bench_engine.kernels.compressed.cafe import CafeEmbeddingBag
 from bench_engine.kernels.compressed.clustered import ClusteredEmbeddingBag
 from bench_engine.kernels.compressed.deep_hash import DeepHashEmbeddingBag
@@ -285,3 +285,29 @@ def test_max_takes_the_first_of_equals_and_lets_nan_through():
 def test_fractions_are_printed_rounded_up(fraction, text):
     assert at_least(fraction) == text
     assert float(text) >= fraction
+
+
+SIXTEEN_BITS = {m: share for m, share in METHODS.items() if m is not DenseEmbeddingBag}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("method", SIXTEEN_BITS)
+def test_a_long_bag_in_sixteen_bits_is_as_right_with_offsets_as_without(method, dtype):
+    """3,000 ones added one by one stand still at 256 and 2,048."""
+    module = make(method, "mean", dtype=dtype)
+    ids = torch.full((3000,), 7)
+    one = module(ids.unsqueeze(0)).double()
+    assert torch.allclose(module(ids, torch.tensor([0])).double(), one, rtol=0.02, atol=1e-4)
+    module(ids, torch.tensor([0])).sum().backward()
+    with_offsets = [p.grad.double().sum() for p in module.parameters()]
+    module.zero_grad()
+    module(ids.unsqueeze(0)).sum().backward()
+    for found, parameter in zip(with_offsets, module.parameters(), strict=True):
+        assert torch.allclose(found, parameter.grad.double().sum(), rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("rows", [3_000_000_000, 2**32 + 10])
+def test_ids_of_32_bits_fit_into_any_table(rows):
+    check_ids(torch.tensor([5, 11], dtype=torch.int32), rows)
+    with pytest.raises(IndexError, match=f"index -1 at position 1 .* from 0 to {rows - 1}"):
+        check_ids(torch.tensor([5, -1], dtype=torch.int32), rows)

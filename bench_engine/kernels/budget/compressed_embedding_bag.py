@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, check_ids, initial_bound, padding_row
+from bench_engine.kernels.bags import EmbeddingBagMethod, check_ids, check_saved, initial_bound, padding_row
 from bench_engine.kernels.budget import allocation
 from bench_engine.kernels.budget.allocation import FieldPlan, Prices, Rule
 from bench_engine.kernels.budget.field_rows import NOWHERE, SHIFTS, each_field, rows_of
@@ -21,7 +21,7 @@ from bench_engine.kernels.quantized import (
     QuantizedQuotientRemainderEmbeddingBag,
 )
 from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
-from bench_engine.kernels.quantized.quantized_table import QuantizedTable, dense_of, retype
+from bench_engine.kernels.quantized.quantized_table import QuantizedTable, dense_of, refuse_sharing, retype
 
 
 class FieldReport(NamedTuple):
@@ -274,19 +274,34 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
     # -- state -----------------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What the rows are for."""
-        return {"fields": self.fields, "kinds": tuple(plan.kind for plan in self.plans)}
+        """What the rows are for, and what was counted."""
+        kinds = tuple(plan.kind for plan in self.plans)
+        return {"fields": self.fields, "kinds": kinds, "seen": list(self._seen), "budget_bytes": self.budget_bytes}
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+        """Raises ValueError where fields or their kinds are others, before anything is taken."""
+        check_saved(state_dict, prefix, self.get_extra_state(), ("fields", "kinds"))
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Raises ValueError where fields or their kinds are others."""
-        own = self.get_extra_state()
-        for name in ("fields", "kinds"):
-            if state[name] != own[name]:
-                raise ValueError(f"the table was saved with {name} {state[name]}, and this one has {own[name]}")
+        """Of a state of the same fields and kinds, whose ids with rows of their own are there by now."""
+        self._seen = [(int(lookups), float(distinct)) for lookups, distinct in state.get("seen", self._seen)]
+        self.budget_bytes = int(state.get("budget_bytes", self.budget_bytes))
+        ends = np.cumsum(self.fields)
+        cuts = np.searchsorted(self.live.numpy(), ends)
+        of_fields = np.split(self.live.numpy().astype(np.int64), cuts[:-1])
+        starts = ends - self.fields
+        self.plans = tuple(
+            FieldPlan(plan.kind, own - start) for plan, own, start in zip(self.plans, of_fields, starts, strict=True)
+        )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "CompressedEmbeddingBag":
         retype(self.anchor, fn)
         return self
+
+    def share_memory(self) -> NoReturn:
+        """Raises RuntimeError."""
+        refuse_sharing()
 
     def extra_repr(self) -> str:
         """Fields, dimension and bytes."""

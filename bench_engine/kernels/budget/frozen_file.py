@@ -8,8 +8,10 @@ tables are, a hash of the data, and one of all else in the header.
 
 import hashlib
 import json
+import mmap
 import os
 import secrets
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from bench_engine.kernels.quantized.quantized_table import QuantizedTable
 FORMAT, VERSION = "mirror-frozen-tables", 1
 LIVE_VERSION = 2  # of files with a FrozenLiveChunks, which version 1 did not know
 _LENGTH, _ALIGNED, _MOST_HEADER = 8, 64, 100_000_000  # bytes; the last is the format's own limit
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 _DTYPES = {"U8": torch.uint8, "I32": torch.int32}
 _OUTPUTS = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 
@@ -92,7 +95,7 @@ def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str,
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(_LENGTH), "little")
         text = file.read(length) if length <= min(_MOST_HEADER, size) else b""
-        everything = np.memmap(file, np.uint8, "c") if size else np.zeros(0, np.uint8)  # private where it is written to
+        everything = _mapped(file.fileno(), size)
     header = _parsed(text) if len(text) == length else None
     metadata = header.pop("__metadata__", None) if header else None
     if header is None or not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
@@ -112,6 +115,17 @@ def open_frozen(path: str | os.PathLike[str], verify: bool = False) -> dict[str,
     quantized_ops.load()
     tensors = {name: _tensor(data, part) for name, part in header.items()}
     return {name: _made(told, name, tensors) for name, told in json.loads(metadata["tables"]).items()}
+
+
+def _mapped(descriptor: int, size: int) -> np.ndarray:
+    """The bytes of a file, private where they are written to.
+
+    No memory is set aside for such copies, of which there are none: a file may be larger than memory.
+    """
+    if not size:
+        return np.zeros(0, np.uint8)
+    flags, access = mmap.MAP_PRIVATE | _NO_RESERVE, mmap.PROT_READ | mmap.PROT_WRITE
+    return np.frombuffer(mmap.mmap(descriptor, size, flags=flags, prot=access), np.uint8)
 
 
 def _bytes_of(tensor: Tensor) -> memoryview:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench_engine.kernels.bags import check_ids
+from bench_engine.kernels.bags import check_ids, check_index_type
 from bench_engine.kernels.fiited import arguments
 
 EXACT_ROWS = 1 << 20  # a field of more rows is counted by sketches
@@ -60,6 +60,7 @@ class LookupCounts:
 
     def add(self, ids: Tensor) -> None:
         """Count ids of any shape, numbered through the fields. Raises IndexError and TypeError."""
+        check_index_type("ids", ids)
         flat = ids.reshape(-1)
         check_ids(flat, int(self._ends[-1]))
         found, times = np.unique(flat.numpy(), return_counts=True)

@@ -1,6 +1,7 @@
 """CafeEmbeddingBag: rows of their own for the ids of the largest gradients, found while training; others share rows."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from bench_engine.kernels.bags import (
     pool,
 )
 from bench_engine.kernels.compressed.hot_sketch import BUCKET_BYTES, HotSketch
-from bench_engine.kernels.fiited.table_optimizer import check_alone
+from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone
 
 _SECOND_LEVEL = 0.3  # of the shared rows, where there are two levels
 _MEDIUM = 0.2  # of the threshold, from which on an id reads the second level too
@@ -129,7 +130,7 @@ class CafeEmbeddingBag(PlainEmbeddingBag):
         vectors = self.vectors(bags.ids)
         if self._followed and vectors.requires_grad:
             check_alone("a table with hot ids", "train it in one process")
-            if self.weight.grad is None:  # as zero_grad leaves it
+            if begins_batch(self.weight):
                 self._recorded.clear()
             ids = bags.ids.long().clone()
             vectors.register_hook(lambda grad: self._record(ids, grad))
@@ -153,7 +154,7 @@ class CafeEmbeddingBag(PlainEmbeddingBag):
         self._recorded.append((ids, torch.linalg.vector_norm(grad.detach().float(), dim=1)))
 
     def _check_gradients(self) -> None:
-        if self.weight.grad is None:
+        if self.weight.grad is None or not bool(self.weight.grad.any()):  # as zero_grad leaves it
             self._recorded.clear()
         if not all(bool(norms.isfinite().all()) for _, norms in self._recorded):
             raise FloatingPointError(
@@ -185,6 +186,25 @@ class CafeEmbeddingBag(PlainEmbeddingBag):
         distinct, place = ids.unique(return_inverse=True)
         # Sums by bincount and cumsum: they add in one order at any number of threads.
         return distinct, torch.bincount(place, weights=norms) * (len(norms) / norms.cumsum(0)[-1:])
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def get_extra_state(self) -> Tensor:
+        """Shared rows of each level, (2,)."""
+        return torch.tensor([self.first_rows, self.second_rows])
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Nothing more than was looked at before."""
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+        """Raises ValueError where ids lead to other rows here, before any is taken."""
+        own, saved = self.get_extra_state(), state_dict.get(f"{prefix}_extra_state")
+        if saved is not None and not torch.equal(saved, own):
+            raise ValueError(
+                f"the table was saved with shared rows of {saved.tolist()} in its two levels, and this one has "
+                f"{own.tolist()}"
+            )
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     # -- what the benchmarks ask -----------------------------------------------------------------------------------
 

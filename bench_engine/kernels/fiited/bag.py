@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from bench_engine.kernels.fiited import arguments, budget, pruning, saved, storage
 from bench_engine.kernels.fiited.pruning import Policy, PruneEvent, PruneForecast
 from bench_engine.kernels.fiited.saved import State
-from bench_engine.kernels.fiited.table_optimizer import check_alone
+from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone
 
 SCORES = ("gradient", "frequency*gradient", "frequency")
 WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
@@ -173,7 +173,7 @@ class FIITEDEmbeddingBag(nn.Module):
         if torch.is_grad_enabled():
             if self.shard[1] == 1:
                 check_alone("a FIITED table", "take a ShardedFIITEDEmbeddingBag")
-            if self.anchor.grad is None:  # as zero_grad of a model leaves it
+            if begins_batch(self.anchor):
                 self.forget_gradients()
             counts: list[int] = []
             output = _Lookup.apply(self.anchor, self, inputs, starts, counts)

@@ -127,6 +127,15 @@ class TableOptimizer(torch.optim.Optimizer, ABC, Generic[TableT]):
         super().__setstate__(state)
 
 
+def begins_batch(parameter: torch.Tensor) -> bool:
+    """Whether a forward pass begins anew: zero_grad has dropped the gradient, and with it what was recorded.
+
+    One that is made again amid a backward pass, as activation checkpointing does, belongs to the batch whose other
+    lookups are being recorded, although their gradient is not there yet.
+    """
+    return parameter.grad is None and torch._C._current_graph_task_id() == -1
+
+
 def check_alone(name: str, instead: str) -> None:
     """Raises RuntimeError where a table is in the forward pass of a model that several processes have copies of."""
     around = DistributedDataParallel._get_active_ddp_module()

@@ -73,3 +73,8 @@ class QuantizedOptimizer(TableOptimizer[QuantizedTable]):
                     f"{len(table.rows)}"
                 )
         super().load_state_dict(state_dict)
+        numbers = (number for group in state_dict["param_groups"] for number in group["params"])
+        anchors = (anchor for group in self.param_groups for anchor in group["params"])
+        for number, anchor in zip(numbers, anchors, strict=True):  # torch has made them of the anchor's type
+            if "sums" in (saved := state_dict["state"].get(number, {})):
+                self.state[anchor]["sums"] = saved["sums"].to("cpu", torch.float32, copy=True)

@@ -3,15 +3,15 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, padding_row
+from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, check_saved, padding_row
 from bench_engine.kernels.fiited import arguments
-from bench_engine.kernels.fiited.table_optimizer import check_alone
+from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone
 from bench_engine.kernels.quantized import quantized_ops
 from bench_engine.kernels.quantized.frozen_table import FrozenBag
 from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
@@ -189,7 +189,7 @@ class QuantizedTable(EmbeddingBagMethod):
         if not torch.is_grad_enabled():
             return self._pool(ids, starts, samples)
         check_alone("a quantized table", "train it in one process")
-        if self.anchor.grad is None:  # as zero_grad of a model leaves it
+        if begins_batch(self.anchor):
             self.forget_gradients()
         output: Tensor = _Lookup.apply(self.anchor, samples, self, ids, starts)
         return output
@@ -288,9 +288,9 @@ class QuantizedTable(EmbeddingBagMethod):
             )
         if samples is None and not self.remainders and self.padding_idx is None:
             ends = torch.cat([starts, starts.new_tensor([len(ids)])])
-            # A copy in any case: whoever made the gradient may write to it before the step.
+            # Copies in any case: whoever made the gradient or the ids may write to them before the step.
             grad = grad / ends.diff().clamp_min(1).unsqueeze(1) if self._mean else grad.clone()
-            self._recorded.append(Recorded(ids, ends, grad.contiguous()))
+            self._recorded.append(Recorded(ids.clone(), ends, grad.contiguous()))
             return
         self._recorded.append(self._record_each(grad, ids, starts, samples))
 
@@ -345,12 +345,13 @@ class QuantizedTable(EmbeddingBagMethod):
         """What the bytes mean, and the seed of the rounding."""
         return {**dict(zip(("storage", "dim", "ids", "remainders"), self._shape(), strict=True)), "seed": self.seed}
 
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+        """Raises ValueError where the bytes mean something else here, before any is taken."""
+        check_saved(state_dict, prefix, self.get_extra_state(), ("storage", "dim", "ids", "remainders"))
+        super()._load_from_state_dict(state_dict, prefix, *others)
+
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Raises ValueError where the bytes mean something else here."""
-        own = self.get_extra_state()
-        for name in ("storage", "dim", "ids", "remainders"):
-            if state[name] != own[name]:
-                raise ValueError(f"the table was saved with {name} {state[name]}, and this one has {own[name]}")
+        """Of a state whose bytes mean the same here."""
         self.seed = int(state["seed"])
         self._changes += 1
         self.forget_gradients()
@@ -366,6 +367,10 @@ class QuantizedTable(EmbeddingBagMethod):
         retype(self.anchor, fn)
         return self
 
+    def share_memory(self) -> NoReturn:
+        """Raises RuntimeError."""
+        refuse_sharing()
+
     def extra_repr(self) -> str:
         """Sizes and storage."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
@@ -379,6 +384,11 @@ def retype(anchor: nn.Parameter, fn: Callable[[Tensor], Tensor]) -> None:
         raise TypeError(f"a quantized table is on the CPU: leave it out of the move to {moved.device}")
     checked_dtype(moved.dtype)
     anchor.data = moved
+
+
+def refuse_sharing() -> NoReturn:
+    """Raises RuntimeError: what trains would train its own rows in each process."""
+    raise RuntimeError("a quantized table that is trained is not shared between processes: share its to_frozen()")
 
 
 def dense_of(table: Any) -> nn.EmbeddingBag:

@@ -129,7 +129,7 @@ def test_a_budget_holds_a_row_for_each_field() -> None:
         budgets.checked(19e-6, SIZES)
 
 
-@pytest.mark.parametrize("method", budgets.METHODS)
+@pytest.mark.parametrize("method", [*budgets.METHODS, "mixed_precision", "mde", "cafe", "cce", "fiited"])
 def test_the_code_makes_a_table_of_what_was_measured(method: str, built_kernels: None) -> None:
     budget_mb = 0.02
     share = budgets.share_of(method, budget_mb, SIZES)
@@ -138,6 +138,9 @@ def test_the_code_makes_a_table_of_what_was_measured(method: str, built_kernels:
     exec(construction.code(Table(method, share, 0.01, 0.0, (), 1.0), budget_mb, SIZES), names)
     made = names["table"]
     assert (made.num_embeddings, made.embedding_dim) == (1000, 8)
+    if trains := names.get("optimizer"):
+        made(ids[:64]).sum().backward()
+        trains.step()
     if share < 1:
         bytes_of = getattr(made, "memory_bytes", None)
         held = bytes_of() if bytes_of else sum(t.nbytes for t in (*made.parameters(), *made.buffers()))

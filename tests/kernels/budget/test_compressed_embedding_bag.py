@@ -176,3 +176,20 @@ def test_bad_input_is_a_sentence():
         module([torch.tensor([[5]]), torch.tensor([[0]]), torch.tensor([[0]])])
     with pytest.raises(RuntimeError, match="is trained by a QuantizedOptimizer"):
         module(torch.tensor([[0]])).sum().backward()
+
+
+def test_what_it_says_is_of_the_rows_that_were_loaded():
+    one, other = table(), None
+    turned = torch.from_numpy(np.concatenate([np.full(5, 8000), np.floor(20_000 / np.arange(1, 301)), np.ones(1500)]))
+    turned = turned.long()
+    turned[305 + 3 :: 100] = 200
+    other = CompressedEmbeddingBag(FIELDS, 16, 3000 / 1e6, counts=turned, seed=3)
+    assert not torch.equal(one.live, other.live)
+    other.load_state_dict(one.state_dict())
+    assert other.explain() == one.explain()
+    assert [plan.own.tolist() for plan in other.plans] == [plan.own.tolist() for plan in one.plans]
+
+
+def test_a_table_that_trains_is_not_shared():
+    with pytest.raises(RuntimeError, match="not shared between processes"):
+        table().share_memory()

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from bench_engine.kernels.budget import CompressedEmbeddingBag, LookupCounts, open_frozen, save_frozen
+from bench_engine.kernels.budget.frozen_file import _mapped
 from bench_engine.kernels.quantized import (
     QuantizedEmbeddingBag,
     QuantizedFIITEDEmbeddingBag,
@@ -179,3 +180,13 @@ def test_tables_whose_parts_would_have_one_name_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"two tables would be fields\.own\.rows in the file"):
         save_frozen(tmp_path / "tables", {"fields": made["fields"], "fields.own": made["rows"]})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_may_be_larger_than_memory(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(2 * 2**40)  # of nothing
+    with path.open("rb") as file:
+        found = _mapped(file.fileno(), 2 * 2**40)
+    assert len(found) == 2 * 2**40
+    assert found[-1] == 0

@@ -61,6 +61,11 @@ def test_distinct_ids_are_estimated(distinct):
     assert counts.distinct(0) == pytest.approx(distinct, rel=0.03)
 
 
+def test_ids_are_whole_numbers():
+    with pytest.raises(TypeError, match="ids must be int32 or int64, not float32"):
+        LookupCounts([5]).add(torch.tensor([1.5, 1.0, 2.9]))
+
+
 def test_bad_input_is_a_sentence():
     with pytest.raises(ValueError, match=r"fields must be a list with the rows of each field, not \[\]"):
         LookupCounts([])

@@ -249,3 +249,21 @@ def test_the_smallest_compression_that_is_named_works(levels):
 def test_an_optimizer_of_other_parameters_is_refused():
     with pytest.raises(ValueError, match="the optimizer does not train this table"):
         make().follow(torch.optim.SGD(make().parameters(), lr=0.1))
+
+
+def test_a_state_of_other_levels_is_refused_and_changes_nothing():
+    one, two = (CafeEmbeddingBag(1000, 8, 0.3, levels=levels) for levels in (1, 2))
+    before = two.weight.detach().clone()
+    with pytest.raises(ValueError, match="saved with shared rows of"):
+        two.load_state_dict(one.state_dict())
+    assert torch.equal(two.weight, before)
+
+
+def test_gradients_that_were_set_to_zero_are_dropped(trained):
+    optimizer = trained.follow(torch.optim.SGD(trained.parameters(), lr=0.1))
+    ids, _ = next(batches(1))
+    (trained(ids) * float("nan")).sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    before = trained.weight.detach().clone()
+    optimizer.step()
+    assert torch.equal(trained.weight, before)

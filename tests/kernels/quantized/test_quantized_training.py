@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from bench_engine.kernels.quantized import (
     QuantizedEmbeddingBag,
@@ -370,3 +371,76 @@ def test_learned_scales_stay_numbers(size):
 def test_a_learned_step_that_is_no_rate_is_told(wrong):
     with pytest.raises(ValueError, match="learned_step must be a number of at least 0"):
         QuantizedEmbeddingBag(4, 16, learned_step=wrong)
+
+
+def trained_table():
+    table = QuantizedEmbeddingBag(100, 8, seed=1)
+    return table, QuantizedOptimizer(table, "sgd", lr=1.0)
+
+
+def changed_rows(table, optimizer):
+    before = table.rows.clone()
+    optimizer.step()
+    return (table.rows != before).any(1).nonzero().squeeze(1).tolist()
+
+
+def test_ids_may_be_written_over_once_they_were_looked_up():
+    table, optimizer = trained_table()
+    ids = torch.tensor([[1, 2]])
+    table(ids).sum().backward()
+    ids.copy_(torch.tensor([[50, 51]]))
+    table(ids).sum().backward()
+    ids.zero_()
+    assert table.row_gradients().indices()[0].tolist() == [1, 2, 50, 51]
+    assert changed_rows(table, optimizer) == [1, 2, 50, 51]
+
+
+def test_lookups_that_a_backward_pass_makes_again_drop_none_of_the_others():
+    table, optimizer = trained_table()
+
+    def tower(ids):
+        return table(ids).tanh()
+
+    outputs = [checkpoint(tower, torch.tensor([[row]]), use_reentrant=False) for row in (1, 2)]
+    sum(output.sum() for output in outputs).backward()
+    assert changed_rows(table, optimizer) == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_training_in_sixteen_bits_goes_on_from_its_state(dtype):
+    made = []
+    for _ in range(2):
+        table = QuantizedEmbeddingBag(50, 8, seed=1, dtype=dtype)
+        table.reset_parameters()
+        made.append((table, QuantizedOptimizer(table, lr=0.1)))
+    (table, optimizer), (other, again) = made
+    ids = torch.arange(50).reshape(10, 5)
+    for _ in range(3):
+        (table(ids) * 3).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    other.load_state_dict(table.state_dict())
+    again.load_state_dict(optimizer.state_dict())
+    sums = [o.state[t.anchor]["sums"] for t, o in ((table, optimizer), (other, again))]
+    assert sums[1].dtype == torch.float32
+    assert torch.equal(*sums)
+    assert sums[0] is not sums[1]
+    for each, its in ((table, optimizer), (other, again)):
+        (each(ids) * 3).sum().backward()
+        its.step()
+    assert torch.equal(table.rows, other.rows)
+
+
+def test_a_state_that_is_refused_has_changed_nothing():
+    table = QuantizedEmbeddingBag(20, 8, storage="int8")
+    other = QuantizedEmbeddingBag(20, 8, storage="int4")
+    state = {**other.state_dict(), "rows": torch.zeros_like(table.rows)}
+    before = table.rows.clone()
+    with pytest.raises(ValueError, match="saved with storage int4, and this one has int8"):
+        table.load_state_dict(state)
+    assert torch.equal(table.rows, before)
+
+
+def test_a_table_that_trains_is_not_shared():
+    with pytest.raises(RuntimeError, match=r"share its to_frozen\(\)"):
+        QuantizedEmbeddingBag(20, 8).share_memory()
