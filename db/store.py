@@ -85,6 +85,11 @@ class Store:
         self.checkpoint()
         return anew
 
+    def is_older(self) -> bool:
+        """Whether `ensure` would change what is there. Raises StoreError where nothing is."""
+        self._check_there()
+        return self._pending()
+
     def _pending(self) -> bool:
         if self.path is None:
             with self._connect(write=False) as connection:

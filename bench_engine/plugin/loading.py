@@ -1,5 +1,6 @@
 """Finds plug-ins and loads them: by MIRROR_PLUGINS, which `--plugin` and `bench` write to, and by entry points."""
 
+import contextlib
 import difflib
 import hashlib
 import importlib
@@ -88,7 +89,8 @@ def load(
         if plugin not in _loaded:
             declared.known.loading = plugin
             try:
-                _loaded[plugin] = _imported(Named.of(plugin))
+                with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of what a command tells
+                    _loaded[plugin] = _imported(Named.of(plugin))
             finally:
                 declared.known.loading = ""
     for name, found in declared.known.declared.items():

@@ -22,6 +22,7 @@ def ask(
     now: datetime | None = None,
     after: Answer | None = None,
     learnt: bool = True,
+    plans: bool = True,
 ) -> Answer:
     """Answer a question. Never raises for anything that a person can type, a model can answer or a database can do.
 
@@ -35,9 +36,10 @@ def ask(
         now: the present that the built-in reader tells "yesterday" from, naive UTC; by default the clock's.
         after: the answer before, which a follow-up such as "and for 0.05?" changes; None for a first question.
         learnt: whether what was learnt from choices before is used, and a choice of what `after` offers is learnt.
+        plans: whether a request to run something gets a plan, for which the engine is asked; else it is refused.
     """
     try:
-        subject = subject_of(sandbox, db, learnt)
+        subject = subject_of(sandbox, db, learnt, plans)
     except FAILURES as error:
         return failed(question, error)
     return ask_about(subject, question, use_model, now, after)
@@ -64,10 +66,12 @@ def run_sql(sql: str, sandbox: Sandbox | None = None, db: str | None = None, que
         return replace(failed(question, error), read_as="SQL as written", sql=sql, engine="sql")
 
 
-def subject_of(sandbox: Sandbox | None = None, db: str | None = None, learnt: bool = True) -> Subject:
+def subject_of(
+    sandbox: Sandbox | None = None, db: str | None = None, learnt: bool = True, plans: bool = True
+) -> Subject:
     """What questions are about: other data where `db`, or without it the setting MIRROR_DB, names some, else results.
 
-    `learnt` is that of `ask`.
+    `learnt` and `plans` are those of `ask`.
 
     Raises SourceError, QueryStopped or SettingsError where that cannot be read.
     """
@@ -75,7 +79,7 @@ def subject_of(sandbox: Sandbox | None = None, db: str | None = None, learnt: bo
         from mirror.answer.other_data import OtherData
 
         return OtherData(location, learnt)
-    return Results(sandbox, db, learnt)
+    return Results(sandbox, db, learnt, plans)
 
 
 def to_json(answer: Answer) -> dict[str, object]:

@@ -7,6 +7,7 @@ only the cell that had them gets them again when it is run again. `_repr_html_`,
 mostly run no scripts, has all but the chart, and says how to get it.
 """
 
+import contextlib
 import html as markup
 import json
 import uuid
@@ -87,8 +88,18 @@ def frame(table: Table | None) -> "pd.DataFrame":
     found = pd.DataFrame(list(table.rows), columns=list(table.names))
     for i, name in enumerate(table.names):
         if table.names.count(name) == 1 and table.values(name).temporal:
-            found.isetitem(i, pd.to_datetime(found.iloc[:, i], format="ISO8601"))
+            found.isetitem(i, _times(found.iloc[:, i]))
     return found
+
+
+def _times(texts: "pd.Series") -> "pd.Series":
+    """datetime64; in UTC where offsets differ; as they are where pandas reads one of them not, such as a week."""
+    import pandas as pd
+
+    for utc in (False, True):
+        with contextlib.suppress(ValueError):
+            return pd.to_datetime(texts, format="ISO8601", utc=utc)
+    return texts
 
 
 class _Library:

@@ -30,6 +30,7 @@ from mirror.query.saved import saved_path
 from mirror.query.spec import Filter, QuerySpec
 from mirror.query.sql import compile_sql
 from mirror.runs.listing import filled, listed
+from mirror.runs.person import ONLY_ASKS
 from mirror.runs.run_plan import RunPlan
 from mirror.schema import catalog
 from mirror.schema.own_words import OwnWord
@@ -50,10 +51,11 @@ class Results:
         re.IGNORECASE,
     )
 
-    def __init__(self, sandbox: Sandbox | None, db: str | None, learnt: bool = True) -> None:
+    def __init__(self, sandbox: Sandbox | None, db: str | None, learnt: bool = True, plans: bool = True) -> None:
         self._given = sandbox
         self._db = db
         self._learnt = learnt
+        self._plans = plans
 
     @cached_property
     def source(self) -> Sandbox:
@@ -94,6 +96,8 @@ class Results:
     def in_words(self, question: str, use_model: bool, now: datetime | None, after: Answer | None) -> Answer:
         """The answer of a question in plain words, or of a request to measure. Raises one of FAILURES."""
         sandbox = self._worded
+        if not self._plans and actions.is_request(question):
+            raise Refusal(ONLY_ASKS)
         if plan := actions.read(question, sandbox.schema()):
             told = f"{plan.words} Nothing runs until you press Start on the page New run."
             there = _measured(plan, sandbox.schema())
@@ -132,6 +136,7 @@ class Results:
         """The answer of a question whose reading was kept."""
         from mirror.query.spec_json import from_json  # here, since it takes a while to load
 
+        self.source.schema()  # says which metrics of plug-ins a form may name
         asked = from_json(dict(form))
         spec = settle(asked, question, self.source).spec
         return replace(self.run_sql(compile_sql(spec), question, spec), asked=asked)
@@ -183,13 +188,13 @@ class Results:
 
         def run() -> Answer:
             sandbox = self.source
+            machines = sandbox.schema().machines  # first: it says which metrics of plug-ins there are
             # A curve has a row for every step: of several trials more than one looks at as a table.
             table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
             table = sampled(with_whole(table, sql, spec, sandbox.run), sql, spec, sandbox.run)
             failures = _failed(spec, sandbox) if spec else 0
-            machines = sandbox.schema().machines if spec else 0
             chart = choose(table, spec)
-            summary = summarize(table, spec, chart, failed=failures, machines=machines)
+            summary = summarize(table, spec, chart, failed=failures, machines=machines if spec else 0)
             return replace(blank, status="answered", table=table, chart=chart, summary=summary)
 
         return ran(blank, run)

@@ -216,6 +216,10 @@ def ran(blank: Answer, run: Callable[[], Result]) -> Result | Answer:
         return replace(blank, status="refused", summary=str(error))
     except FAILURES as error:
         return replace(blank, summary=str(error))
+    except Exception:  # whatever was asked, the person gets a sentence, and the log what was wrong
+        _log.exception("What a statement brings could not be told")
+        told = "What was found could not be told, by a fault of Mirror's: ask in other words, or run the SQL as it is."
+        return replace(blank, summary=told)
 
 
 def refused(question: str, why: str, subject: Subject) -> Answer:

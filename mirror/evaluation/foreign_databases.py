@@ -1,4 +1,4 @@
-"""Other people's databases with questions of their own: small ones, each made by a script of SQL, a third of them sealed.
+"""Other people's databases with questions of their own: each made by a script of SQL, a third of them sealed.
 
 A database is `NAME.sql`, statements of DuckDB that make its tables, beside `NAME.yaml`: what it is of, what kind of
 file people have of it, and the questions. Open ones lie in `foreign/open`. Sealed ones are packed, a zip each, in

@@ -31,6 +31,7 @@ _EXPLAINING = (
 _OF_TRIALS = ("sample_count",)
 _WITHIN = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _MOST_VALUES = 8  # that a refusal names
+_OWN_OVERVIEW = 2  # metrics, of benchmarks that have none of the catalogue's
 # What the same work can be done with: never averaged over either.
 _CHOICES = ("method", *CHOICE_AXES)
 
@@ -306,6 +307,9 @@ def _held(f: Filter, profile: Profile, benchmark: str, how: Callable[[Iterable[b
 def _with_overview(spec: QuerySpec, profile: Profile) -> QuerySpec:
     asked = _benchmarks(spec, profile)
     overview = [m for m in catalog.words()["overview"] if any(m in profile.metrics(b) for b in asked)]
+    overview = overview or list(dict.fromkeys(m for b in asked for m in profile.metrics(b)))[:_OWN_OVERVIEW]
+    if not overview:
+        raise Refusal("Nothing was measured of what is asked.")
     aggregate: Aggregate | None = None if spec.shape in ("points", "change") else "avg"
     return replace(spec, metrics=tuple(Metric(m, aggregate) for m in overview))
 

@@ -439,7 +439,10 @@ def _ask(arguments: Sequence[str], url: str | None = None, given: str = "") -> A
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["The engine ended without a word."]
         raise JobError(lines[-1])
-    return json.loads(done.stdout)
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        raise JobError(f"What the engine printed cannot be read: {done.stdout.strip()[:200]!r}") from error
 
 
 def _sweep_name(sweep: str) -> str:

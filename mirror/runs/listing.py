@@ -1,7 +1,7 @@
 """The list of all trials and the story of one: SQL for the page Runs, through the same sandbox as every question."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mirror.data.process.sandbox import Sandbox
 from mirror.query.spec import Filter
@@ -16,7 +16,7 @@ _FIRST = (
     "embedding_dim", "batch_size", "direction", "cache", "output", "seed", "machine",
 )  # fmt: skip
 NEVER_SHOWN = ("trial_id", "machine_id", "group_id", "code_version", "is_baseline", "stop_reason")
-_ROW_CAP = 5_000
+_ROW_CAP = 20_000  # at once; no trial has as many samples
 PAGE = 100  # trials on a page
 
 # Every attempt that came to an end: the ok ones, superseded ones too, and the newest that is not ok.
@@ -54,7 +54,7 @@ def choices(box: Sandbox) -> dict[str, list[str]]:
     found = {}
     for column in FILTERS:
         sql = f"SELECT DISTINCT {column} FROM {ALL_TRIALS} AS t WHERE {column} IS NOT NULL ORDER BY 1"
-        found[column] = [str(row[0]) for row in box.run(sql).rows]
+        found[column] = [str(row[0]) for row in box.run(sql, row_cap=_ROW_CAP).rows]
     return found
 
 
@@ -73,10 +73,14 @@ def listed(box: Sandbox, chosen: dict[str, list[str]], page: int = 1, wanted: Co
 
 
 def trials(box: Sandbox, chosen: dict[str, list[str]]) -> Table:
-    """All trials that pass the filters, as `listed` has them."""
-    _, _, columns = _differing(box, chosen)
+    """All trials that pass the filters, as `listed` has them, however many there are."""
+    total, _, columns = _differing(box, chosen)
     sql = f"SELECT {', '.join(columns)} FROM {ALL_TRIALS} AS t{where(chosen)}\nORDER BY started_at DESC, trial_id"
-    return box.run(sql, row_cap=_ROW_CAP)
+    parts = [
+        box.run(f"{sql}\nLIMIT {_ROW_CAP} OFFSET {start}", row_cap=_ROW_CAP)
+        for start in range(0, max(total, 1), _ROW_CAP)
+    ]
+    return replace(parts[0], rows=tuple(row for part in parts for row in part.rows))
 
 
 def _differing(box: Sandbox, chosen: dict[str, list[str]], wanted: Collection[str] = ()) -> tuple[int, int, list[str]]:

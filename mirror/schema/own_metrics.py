@@ -1,8 +1,9 @@
-"""Metrics of plug-ins that the results hold which were opened last: columns beside those that are always there."""
+"""Metrics of plug-ins that results hold: columns beside those that are always there, of the results that are asked."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextvars import ContextVar
+from functools import lru_cache
 
 from db.columns import BY_NAME, Column, own_columns
 
@@ -10,26 +11,26 @@ _LETTERS = str.maketrans("0123456789", "abcdefghij")
 Said = tuple[str, str, str, str]  # name, text, unit and which direction is better
 
 
-@dataclass
-class _Known:
-    """What this process knows: it answers of one set of results at a time."""
-
-    said: tuple[Said, ...] = ()
-    columns: tuple[Column, ...] = ()
+_Columns = tuple[Column, ...]
+_here: ContextVar[_Columns] = ContextVar("own_metrics")  # of the results that this thread answers of
+_last: list[_Columns] = [()]  # for threads that have opened none
 
 
-_known = _Known()
+@lru_cache(maxsize=16)
+def _columns(said: tuple[Said, ...]) -> _Columns:
+    return own_columns(said)
 
 
 def know(said: Iterable[Said]) -> None:
-    """Have these known, and none of other results."""
-    if (told := tuple(said)) != _known.said:
-        _known.columns, _known.said = own_columns(told), told
+    """Have these known in this thread, and none of other results."""
+    found = _columns(tuple(said))
+    _here.set(found)
+    _last[0] = found
 
 
-def known() -> tuple[Column, ...]:
-    """Their columns."""
-    return _known.columns
+def known() -> _Columns:
+    """Their columns; in a thread that has opened no results those of the results that were opened last."""
+    return _here.get(_last[0])
 
 
 def as_one_word(question: str) -> str:

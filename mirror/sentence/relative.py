@@ -74,6 +74,8 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     x, y = (m.alias for m in spec.metrics[:2])
     partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
     groups = by(configurations(table, roles, (x, y), partitions), partitions)
+    if not groups:
+        return []
     parts = [
         " ".join(filter(None, (members(table, found), where(table, key, partitions)))) for key, found in groups.items()
     ]
@@ -87,8 +89,8 @@ def front_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
 
 def difference_sentences(table: Table, spec: QuerySpec, roles: Roles) -> list[str]:
     """What differs between two methods or machines at the same work; nothing where the table does not hold two."""
-    first = spec.dimensions[0]
-    values = list(dict.fromkeys(table.values(first)))
+    first = next(iter(spec.dimensions), "")
+    values = list(dict.fromkeys(table.values(first))) if first else []
     if len(values) != 2:
         return []
     a, b = values

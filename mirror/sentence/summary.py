@@ -128,16 +128,16 @@ def _facts(table: Table) -> str:
     told = []
     for name, *values in table.rows:
         facts = [f"{c.label} {format_value(c, v)}" for c, v in zip(table.columns[1:], values, strict=True)]
-        told.append(f"{describe(table.columns[0], name)}: {join(facts)}")
+        told.append(": ".join(filter(None, (describe(table.columns[0], name), join(facts) if facts else ""))))
     return f"{shortened(told, separator='; ')}."
 
 
 def _count(table: Table, spec: QuerySpec | None, roles: Roles) -> list[str]:
-    if spec and "verdict" in spec.dimensions:
-        return [verdict_counts(table)]
     counter = roles.metrics[0]
     if spec and spec.distinct and spec.distinct not in spec.dimensions:
         return _distinct(table, spec, counter)
+    if spec and "verdict" in spec.dimensions:
+        return [verdict_counts(table)]
     found = configurations(table, roles, (counter,))
     total = int(sum(c.means[counter] for c in found))
     failed = spec is not None and spec.source == "failures" and Filter("status", "<>", ("skipped",)) in spec.filters

@@ -33,6 +33,8 @@ def verdict_sentences(table: Table, spec: QuerySpec) -> list[str]:
     found: dict[str, list[_Told]] = defaultdict(list)
     for told in _told(table):
         found[told.who].append(told)
+    if not found:
+        return []
     noun = table.domain.row if spec.shape == "points" else table.domain.kind
     baseline = table.domain.baseline or ""
     if spec.claim is None:

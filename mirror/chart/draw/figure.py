@@ -41,6 +41,7 @@ _DESK, _PHONE = 640, 290  # pixels of the column that a page has for a chart
 _LETTERS_ON_A_PHONE = 20  # of a line of the names beside bars
 _PIXELS_OF_A_TITLE = 10  # each letter of it
 _SPACING = 0.24  # of the width, between all panels of a row together
+_WIDEST_SPACING = 0.6  # however long the labels between them are
 _PIXELS_OF_A_DIGIT, _PIXELS_BESIDE_A_LABEL = 8, 20  # beside an axis
 _LARGE, _LETTERS_OF_A_SMALL_NUMBER = 1e5, 6
 
@@ -188,13 +189,14 @@ def _spacing(drawn: list[Panel], across: int) -> float:
     if any(p.bars for p in drawn):  # their names stand beside the first panel alone
         return _SPACING / across
     letters = max(_letters_beside(p) for p in drawn)
-    return max(_SPACING / across, (letters * _PIXELS_OF_A_DIGIT + _PIXELS_BESIDE_A_LABEL) / _DESK)
+    wanted = max(_SPACING / across, (letters * _PIXELS_OF_A_DIGIT + _PIXELS_BESIDE_A_LABEL) / _DESK)
+    return min(wanted, _WIDEST_SPACING / (across - 1))
 
 
 def _letters_beside(panel: Panel) -> int:
     """The length of the longest label of the y axis; where Plotly finds the labels, that of the largest number."""
     if (texts := panel.y.get("ticktext")) is not None:
-        return max(map(len, texts), default=0)
+        return max((len(html.unescape(text)) for text in texts), default=0)
     numbers = [abs(v) for trace in panel.traces for v in (trace.y or ()) if is_number(v)]
     return len(f"{max(numbers, default=0):,.0f}") if max(numbers, default=0) >= _LARGE else _LETTERS_OF_A_SMALL_NUMBER
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from mirror.data.data_source import QueryStopped
-from mirror.data.process.sql_process import ProcessSource, SqlProcess, error_of, with_password
+from mirror.data.process.sql_process import NO_ROOM, ProcessSource, SqlProcess, error_of, with_password
 from mirror.data.process.turns import Turn
 from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.reader import ROW_CAP, TIME_LIMIT_S
@@ -114,9 +114,13 @@ class _Child(SqlProcess):
     takes_interrupts = False
 
     def __init__(self, location: Location, turn: Turn) -> None:
-        super().__init__("mirror.data.process.other_data_child")
+        try:
+            scratch = tempfile.TemporaryDirectory(prefix="mirror-", ignore_cleanup_errors=True)
+            super().__init__("mirror.data.process.other_data_child")
+        except OSError as error:
+            raise SourceError(f"The data cannot be read ({error.strerror}): {NO_ROOM}") from error
+        self._scratch = scratch
         self._location = location = replace(location, url=with_password(location.url))
-        self._scratch = tempfile.TemporaryDirectory(prefix="mirror-", ignore_cleanup_errors=True)
         given = {**asdict(location), "paths": [str(path) for path in location.paths]}
         try:
             reply = self.ask({"location": given, "memory_mb": MEMORY_MB, "scratch": self._scratch.name}, START_S, turn)

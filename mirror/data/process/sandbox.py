@@ -14,6 +14,7 @@ from db.store import Store, StoreBusyError, StoreError
 from mirror.data.data_source import QueryCancelled, QueryStopped
 from mirror.data.guard.guard_errors import check_text
 from mirror.data.process.sql_process import (
+    NO_ROOM,
     ProcessSource,
     SomebodyElsesTurnError,
     SqlProcess,
@@ -54,14 +55,17 @@ class Sandbox(ProcessSource["_Child"]):
 
     People take turns, each with their queries in the order in which they come. When the results have changed, the next
     query starts a process with a new snapshot. One that is `relieved` has a second process for those who wait behind a
-    long query of somebody else.
+    long query of somebody else. One that `keeps` the results as they are does not bring raw timings into them.
     """
 
-    def __init__(self, url: str | None = None, limits: Limits = Limits(), relieved: bool = False) -> None:
+    def __init__(
+        self, url: str | None = None, limits: Limits = Limits(), relieved: bool = False, keeps: bool = False
+    ) -> None:
         super().__init__()
         self._store = Store(url)
         self._limits = limits
         self._patience_s = PATIENCE_S if relieved else None
+        self._keeps = keeps
         self._relieving = threading.Lock()
         self._relief: Sandbox | None = None
         self._relief_ends: threading.Timer | None = None
@@ -132,7 +136,7 @@ class Sandbox(ProcessSource["_Child"]):
         with self._relieving:
             if self._relief_ends:
                 self._relief_ends.cancel()
-            self._relief = self._relief or Sandbox(self._store.url, self._limits)
+            self._relief = self._relief or Sandbox(self._store.url, self._limits, keeps=self._keeps)
             relief = self._relief
         try:
             yield relief
@@ -162,7 +166,8 @@ class Sandbox(ProcessSource["_Child"]):
         """The process; one that has to be started loads `views`, and one that lacks any of `needed` is replaced."""
         if "samples" in views and (self._child is None or "samples" not in self._child.views):
             with contextlib.suppress(StoreError):  # somebody writes: what is there is shown
-                bring_timings(self._store)
+                if not self._keeps:
+                    bring_timings(self._store)
         version = self._store.version()  # before the load: a change meanwhile is then seen by the next query
         child = self._child
         if child is None or not child.alive or version != self._version or not set(needed) <= set(child.views):
@@ -177,14 +182,14 @@ def _read_by(sql: str) -> tuple[str, ...]:
     return tuple(v for v in EXPOSED if v not in _LARGE or re.search(rf"\b{v}\b", sql, re.IGNORECASE))
 
 
-_shared: dict[str, Sandbox] = {}
+_shared: dict[tuple[str, bool], Sandbox] = {}
 _shared_lock = threading.Lock()
 
 
-def shared(url: str | None = None) -> Sandbox:
-    """The one sandbox of this process for a URL."""
+def shared(url: str | None = None, keeps: bool = False) -> Sandbox:
+    """The one sandbox of this process for a URL; `keeps` is that of Sandbox."""
     with _shared_lock:
-        return _shared.setdefault(db_url(url), Sandbox(url, relieved=True))
+        return _shared.setdefault((db_url(url), keeps), Sandbox(url, relieved=True, keeps=keeps))
 
 
 class _Child(SqlProcess):
@@ -198,7 +203,10 @@ class _Child(SqlProcess):
             "threads": limits.threads,
             "memory_mb": limits.memory_mb,
         }
-        super().__init__("mirror.data.process.sandbox_child")
+        try:
+            super().__init__("mirror.data.process.sandbox_child")
+        except OSError as error:
+            raise StoreError(f"The results cannot be read ({error.strerror}): {NO_ROOM}") from error
         self.views = views
         try:
             reply = self.ask(hello, limits.load_s, turn)

@@ -113,6 +113,9 @@ class ProcessSource(Generic[Process]):
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
+NO_ROOM = "make room in the folder for temporary files, or in memory, and ask again."
+
+
 class SqlProcess:
     """A module that runs as a process of its own: it takes an object of JSON per line and answers each with another.
 

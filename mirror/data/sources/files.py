@@ -132,6 +132,8 @@ class _Loader:
             except encoding.CUT_OFF:
                 told = f"{path.name} is no whole gzip file: it may have been cut off on its way; copy it anew."
                 raise SourceError(told) from None
+            except OSError as error:  # a full disk, or a file that may not be read
+                raise SourceError(f"{path.name} cannot be read ({error.strerror or error}).") from None
             except duckdb.Error as error:
                 message = str(error).replace(str(self._copy), path.name)
                 raise SourceError(csv_form.line_sentence(path, message)) from None

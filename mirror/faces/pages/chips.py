@@ -211,7 +211,9 @@ def _order(parts: Parts, place: Place, key: str) -> None:
         )  # fmt: skip
         st.radio("First", ("lowest", "highest"), int(bool(now and now.descending)), key=f"{key}_first", horizontal=True)
         if spec.shape != "best":
-            st.number_input("Only the first", 1, 10_000, asked.limit, key=f"{key}_limit", placeholder="all")
+            st.number_input(
+                "Only the first", 1, max(10_000, asked.limit or 0), asked.limit, key=f"{key}_limit", placeholder="all"
+            )
 
         def changed() -> QuerySpec:
             limit = state.get(f"{key}_limit") or (asked.limit if spec.shape == "ranking" else None)

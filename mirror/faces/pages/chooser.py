@@ -1,12 +1,13 @@
 """The line that says what is asked about, and how something else is opened: a path, a URL or an upload."""
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
-from db.journal import open_results
+from db.store import Store, StoreError
 from mirror.answer.subject import FAILURES
 from mirror.data.process import sandbox
 from mirror.data.process.other_data_process import shared
@@ -29,6 +30,7 @@ _TO_TYPE: dict[Kind, tuple[str, str]] = {
 _SUFFIXES = (
     "csv", "tsv", "gz", "jsonl", "ndjson", "xlsx", "xlsm", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb",
 )  # fmt: skip
+_DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 _MOST_UPLOADED_MB = 200
 _UPLOADED = "uploaded:"  # before the names of files in an address, which only this session has
 _ONLY_UPLOADS = (
@@ -165,12 +167,30 @@ def _take_uploaded(key: str) -> None:
     files = st.session_state[key]
     if not files:
         return
-    folder = tempfile.TemporaryDirectory(prefix="mirror-data-")
-    paths = [Path(folder.name) / Path(file.name).name for file in files]
-    for path, file in zip(paths, files, strict=True):
-        path.write_bytes(file.getbuffer())
+    names = [Path(file.name).name for file in files]
+    if error := _cannot_be_together(names):
+        _let_choose(opened.choosing() or "file", error)
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="mirror-data-")
+        paths = [Path(folder.name) / name for name in names]
+        for path, file in zip(paths, files, strict=True):
+            path.write_bytes(file.getbuffer())
+    except OSError as error:
+        told = f"The upload cannot be kept ({error.strerror}): make room in the folder for temporary files."
+        _let_choose(opened.choosing() or "file", told)
+        return
     only = str(paths[0]) if len(paths) == 1 else folder.name
     st.session_state[_OPENING] = (only, folder, shown(path.name for path in paths))
+
+
+def _cannot_be_together(names: Sequence[str]) -> str:
+    """Why files cannot be uploaded at once, a sentence; empty where they can."""
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"Two of the files are called {twice}: give one of them another name, which becomes that of its table."
+    if len(names) > 1 and (alone := next((name for name in names if name.lower().endswith(_DATABASES)), "")):
+        return f"{alone} is a whole database: upload it by itself."
+    return ""
 
 
 def _open(text: str, uploads: "tempfile.TemporaryDirectory[str] | None" = None, name: str = "") -> None:
@@ -205,8 +225,14 @@ def _open(text: str, uploads: "tempfile.TemporaryDirectory[str] | None" = None, 
 
 
 def _results_at(text: str) -> sandbox.Sandbox:
-    open_results(text)
-    return sandbox.shared(text)
+    """Results of somebody, in which nothing is changed. Raises StoreError where they would have to be."""
+    store = Store(text)
+    if store.is_older():
+        raise StoreError(
+            f"{store.name} was written by another version of Mirror, and what is opened here is not changed: "
+            f"`python -m bench_engine --db ... ingest` brings it up to date; or open a copy."
+        )
+    return sandbox.shared(text, keeps=True)
 
 
 def _link_of(source: str) -> str:

@@ -28,7 +28,7 @@ from mirror.faces.markdown import plain as plain  # for all pages
 from mirror.faces.markdown import prose as prose
 from mirror.faces.pages import in_browser
 from mirror.runs import building
-from mirror.schema import catalog
+from mirror.schema import catalog, own_metrics
 from mirror.schema.profile import Profile
 from mirror.table.numbers import format_value, is_year
 from mirror.table.table import Column, Table
@@ -223,7 +223,9 @@ def _counts(url: str, version: str, _box: Sandbox) -> tuple[int, int, str | None
 def profile_of(box: Sandbox) -> Profile:
     """What the results hold, without a wait for the query of somebody else."""
     try:
-        return _profile(box.url, box.version(), box)
+        profile = _profile(box.url, box.version(), box)
+        own_metrics.know(profile.own_metrics)
+        return profile
     except (StoreError, QueryStopped) as error:
         _stop(error)
 

@@ -30,7 +30,7 @@ def show_editor(trail: Trail, place: Place, names: sql_help.Names) -> None:
             )
             st.form_submit_button("Format", width="stretch", on_click=_format)
             # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
-            if entry.person().may_run:
+            if entry.person().may_run and place.has_address:  # what was uploaded is elsewhere the next time
                 st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
     if trail.step.edited:
         st.button("Back to the original", on_click=flow.restore, icon=":material/undo:")

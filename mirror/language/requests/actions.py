@@ -60,6 +60,14 @@ def read(question: str, profile: Profile, options: Options | None = None) -> Run
     return _Planner(request, options, profile).plan()
 
 
+def is_request(question: str) -> bool:
+    """Whether a text asks to run something, as far as its words tell: the engine is asked nothing."""
+    if budget_words.read(question):
+        return True
+    request = action_words.read(question)
+    return request is not None and not (request.needs_method and not _names_a_method(request.text))
+
+
 def _of_budget(budget: Budget, options: Options | None) -> RunPlan | None:
     """The search of what to use for a budget; None where the data are none that can be trained on. Raises Refusal."""
     if budget.data in budget_words.OWN:

@@ -112,6 +112,8 @@ class Boards:
         new = _checked_name(new)
         with self._file.turn():
             boards, unread = self._read()
+            if all(_same(b.name) != _same(name) for b in boards):
+                raise BoardError(_gone(name))
             if _same(new) != _same(name) and any(_same(b.name) == _same(new) for b in boards):
                 raise BoardError(f"There is a board “{new}” already: choose another name.")
             renamed = [replace(b, name=new) if _same(b.name) == _same(name) else b for b in boards]
@@ -133,7 +135,7 @@ class Boards:
             boards, unread = self._read()
             at = next((k for k, b in enumerate(boards) if _same(b.name) == _same(name)), None)
             if at is None and not new:
-                raise BoardError(f"The board “{name}” is gone: somebody removed or renamed it.")
+                raise BoardError(_gone(name))
             if at is None:
                 if len(boards) >= MAX_BOARDS:
                     raise BoardError(f"There are {MAX_BOARDS} boards, and no more can be: remove one first.")
@@ -153,6 +155,10 @@ class Boards:
         self._file.write(data)
 
 
+def _gone(name: str) -> str:
+    return f"The board “{name}” is gone: somebody removed or renamed it."
+
+
 def _same(name: str) -> str:
     """What two spellings of one name have in common."""
     return _on_one_line(name).casefold()
@@ -163,8 +169,11 @@ def _on_one_line(text: str) -> str:
 
 
 def _board(held: Any) -> Board:
-    """The board of a line. Raises ValueError or TypeError."""
-    return Board(_checked_name(held["name"]), tuple(_checked_item(BoardItem(**item)) for item in held["items"]))
+    """The board of a line; items that were written without an id get one by their place. Raises ValueError, TypeError
+    or KeyError."""
+    items = [BoardItem(**item) for item in held["items"]]
+    items = [item if item.id else replace(item, id=f"item {i}") for i, item in enumerate(items, 1)]
+    return Board(_checked_name(held["name"]), tuple(map(_checked_item, items)))
 
 
 def _checked_name(name: str) -> str:

@@ -10,13 +10,13 @@ Held = TypeVar("Held")
 def read_lines(data: bytes, read: Callable[[Any], Held]) -> tuple[list[Held], tuple[bytes, ...]]:
     """What the lines hold, and those that cannot be read: cut off, edited by mistake.
 
-    `read` takes what `json.loads` gives, and may raise ValueError or TypeError.
+    `read` takes what `json.loads` gives, and may raise ValueError, TypeError or LookupError.
     """
     held, unread = [], []
     for line in data.split(b"\n"):
         try:
             held.append(read(json.loads(line)))
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, LookupError, RecursionError):
             if line.strip():
                 unread.append(line)
     return held, tuple(unread)

@@ -195,7 +195,10 @@ def _remove(store: Boards, board: Board, at: int, item: BoardItem) -> None:
 
 def _drop(store: Boards, board: Board) -> None:
     if _tried(store.drop, board.name):
-        st.session_state[_REMOVED] = (board.name, tuple(enumerate(board.items)))
+        if board.items:
+            st.session_state[_REMOVED] = (board.name, tuple(enumerate(board.items)))
+        else:  # there is nothing to bring back
+            st.session_state.pop(_REMOVED, None)
         st.query_params.pop(_BOARD, None)
 
 

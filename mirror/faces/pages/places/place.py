@@ -77,9 +77,9 @@ class Place:
         """What a statement over its tables brings, as nobody asked it. Raises what `Source.run` raises."""
         return shared(find(self.db)).run(sql, row_cap, time_limit_s)
 
-    def ask(self, question: str, use_model: bool = True, after: Answer | None = None) -> Answer:
+    def ask(self, question: str, use_model: bool = True, after: Answer | None = None, plans: bool = True) -> Answer:
         """Answer a question. Never raises."""
-        return ask(question, sandbox=self.box, db=self.db or None, use_model=use_model, after=after)
+        return ask(question, sandbox=self.box, db=self.db or None, use_model=use_model, after=after, plans=plans)
 
     def run_sql(self, sql: str, question: str) -> Answer:
         """Run an edited statement of the answer of `question`. Never raises."""

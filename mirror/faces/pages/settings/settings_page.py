@@ -35,7 +35,7 @@ class _Place:
 def _results() -> str:
     try:
         return make_url(db_url()).render_as_string(hide_password=True)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         return "no address of a database"
 
 

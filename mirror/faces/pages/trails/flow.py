@@ -80,7 +80,7 @@ def ask_anew(
     `after` is the answer that offered it, if any.
     """
     st.session_state["question"] = question
-    work = partial(place.ask, question, use_model, taken_from(after))
+    work = partial(place.ask, question, use_model, taken_from(after), entry.person().may_run)
     _start(work, place, Answer("error", question, summary=CANCELLED), partial(begun, question), rest)
 
 
@@ -105,7 +105,7 @@ def follow_up(question: str, place: Place, rest: Address = NOTHING, rest_of_link
     after = reply if chosen else before.step.answer
     if rest_of_link and after is not None:
         after = replace(after, teaches=False)  # whoever opens a link has chosen nothing
-    work = partial(place.ask, question, not rest_of_link, taken_from(after))
+    work = partial(place.ask, question, not rest_of_link, taken_from(after), entry.person().may_run)
     _start(work, place, Answer("error", question, summary=CANCELLED), partial(before.followed, question), rest)
 
 
