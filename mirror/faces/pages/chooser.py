@@ -230,7 +230,7 @@ def _results_at(text: str) -> sandbox.Sandbox:
     if store.is_older():
         raise StoreError(
             f"{store.name} was written by another version of Mirror, and what is opened here is not changed: "
-            f"`python -m bench_engine --db ... ingest` brings it up to date; or open a copy."
+            "`python -m bench_engine --db FILE ingest` brings it up to date; or do so with a copy."
         )
     return sandbox.shared(text, keeps=True)
 
