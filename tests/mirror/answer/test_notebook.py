@@ -16,7 +16,7 @@ from mirror.answer.answer import Answer
 from mirror.answer.as_text import as_text
 from mirror.chart.choose import choose
 from mirror.schema.result_columns import result_table
-from mirror.table.table import Table
+from mirror.table.table import Table, plain_table
 
 MARKUP = "<img src=x onerror=alert(1)>"
 LIBRARY = 1_000_000  # characters that only plotly.js has
@@ -200,3 +200,19 @@ def test_a_frame_keeps_columns_of_one_name_and_every_row() -> None:
     assert list(found.columns) == ["day", "day", "auc"]
     assert len(answered(by_batch()).frame()) == 6
     assert notebook.frame(None).empty
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (
+            ["2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00"],
+            [pd.Timestamp("2026-10-25 00:30", tz="UTC"), None],
+        ),
+        (["2026-10-25T02:30:00", "2026-10-25T02:30:00+01:00"], [pd.Timestamp("2026-10-25 02:30", tz="UTC"), None]),
+        (["2026-W01-1", "2026-W02-1"], ["2026-W01-1", "2026-W02-1"]),
+    ],
+)
+def test_a_frame_takes_times_of_several_offsets_and_leaves_what_is_none(texts: list[str], kept: list[object]) -> None:
+    found = notebook.frame(plain_table(("at",), [(text,) for text in texts]))["at"]
+    assert [value for value, wanted in zip(found, kept, strict=True) if wanted] == [w for w in kept if w]

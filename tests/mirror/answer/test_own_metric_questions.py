@@ -1,5 +1,7 @@
 """Metrics of plug-ins are asked for like any other, by their names and in words, with no plug-in named."""
 
+import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +10,9 @@ import pytest
 from measured_records import record, stored
 
 from mirror.answer.answering import ask
+from mirror.answer.results import Results
 from mirror.data.process.sandbox import Sandbox
-from mirror.query.spec_json import json_schema
+from mirror.query.spec_json import json_schema, to_short_json
 from mirror.schema import catalog, own_metrics
 from mirror.schema.views import KNOWN_COLUMNS
 
@@ -79,3 +82,24 @@ def test_other_results_do_not_have_them(box: Sandbox, tmp_path: Path) -> None:
         assert "norm_spread" not in KNOWN_COLUMNS["results"]
         assert ask("norm_spread by method", other).status != "answered"
     assert ask("norm_spread by method", box).status == "answered"
+
+
+def test_each_thread_knows_the_metrics_of_its_own_results(box: Sandbox) -> None:
+    """Two people, of whom the second opens other results in the middle of the first one's work."""
+    ask("precision_at_100 by method", box)
+    other = threading.Thread(target=lambda: own_metrics.know((("recall", "found", "", "higher"),)))
+    other.start()
+    other.join()
+    assert [c.name for c in own_metrics.known()] == ["norm_spread", "precision_at_100"]
+
+
+def test_sql_and_kept_forms_know_the_metrics_of_their_results(box: Sandbox) -> None:
+    asked = ask("which method has the best precision_at_100?", box)
+    own_metrics.know(())
+    answer = Results(box, None).run_sql("SELECT method, norm_spread FROM results ORDER BY 2")
+    assert answer.table
+    assert answer.table.column("norm_spread").role == "metric"
+    own_metrics.know(())
+    assert asked.asked
+    kept = json.loads(json.dumps(to_short_json(asked.asked)))
+    assert Results(box, None).of_form(asked.question, kept).status == "answered"

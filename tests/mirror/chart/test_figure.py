@@ -444,3 +444,12 @@ def test_bars_of_other_data_start_at_zero_however_alike_they_are() -> None:
     chart = choose(table, None)
     assert (chart.type, chart.dots) == ("bar", False)
     assert draw(table, chart).layout.xaxis.rangemode == "tozero"
+
+
+def test_panels_side_by_side_are_drawn_however_long_the_labels_between_them_are() -> None:
+    days = plain_table(("day", "sensor", "v"), [(i, s, 10.0**30 * (i + 1)) for i in range(4) for s in "abc"])
+    assert len(draw(days, ChartSpec("line", x="day", y="v", facet="sensor")).data) >= 3
+    names = [f"R&D, Sales & Marketing <{place}>" for place in ("EU", "US", "UK")]
+    cells = [(name, month, region, 1.0) for name, region in zip(names, "xyz", strict=True) for month in "pq"]
+    table = plain_table(("dept", "month", "region", "v"), cells)
+    assert draw(table, ChartSpec("heatmap", x="month", y="dept", color="v", facet="region")).data

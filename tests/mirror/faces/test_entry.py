@@ -338,3 +338,20 @@ def test_secrets_that_streamlit_cannot_read_serve_nobody(monkeypatch: pytest.Mon
     with pytest.raises(SettingsError, match="cannot be read by Streamlit"):
         logins.are_on()
     assert entry.person().may_run is False
+
+
+@pytest.mark.usefixtures("locked")
+@pytest.mark.parametrize("question", ["run hashed on frappe", "what should I use for 0.03 MB on frappe?"])
+def test_a_reader_gets_no_plan_and_starts_nothing(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("options", "plan", "suggestion"):
+        monkeypatch.setattr(jobs, name, lambda *_, **__: pytest.fail("the engine was asked"))
+    app = give(app_test().run(), READER)
+    ask(app, question)
+    assert "You may ask here" in texts(app)
+    assert "Fill the form on New run" not in labels(app)
+    linked = app_test()
+    linked.session_state["entry_role"] = "reader"
+    linked.query_params["q"] = question
+    linked.run()
+    assert not linked.exception
+    assert "You may ask here" in texts(linked)

@@ -128,3 +128,28 @@ def test_boards_are_no_table_of_the_folder_they_lie_in(boards: Boards, tmp_path:
     (tmp_path / "sales.csv").write_text("a,b\n1,2\n")
     boards.add("one", ITEM)
     assert [path.name for path in find(str(tmp_path)).paths] == ["sales.csv"]
+
+
+@pytest.mark.parametrize("line", ['{"name": "x"}', "{}", '{"name": "x", "items": null}', '{"items": []}'])
+def test_a_line_that_lacks_something_is_passed_over_and_kept(boards: Boards, line: str) -> None:
+    boards.add("one", ITEM)
+    path = boards._file.path
+    path.write_text(line + "\n" + path.read_text())
+    assert [b.name for b in boards.all()] == ["one"]
+    boards.add("two", ITEM)
+    assert line in path.read_text().splitlines()
+
+
+def test_items_without_an_id_are_told_apart(boards: Boards) -> None:
+    boards._file.path.write_text(
+        '{"name": "x", "items": [{"question": "q", "sql": "1"}, {"question": "r", "sql": "2"}]}'
+    )
+    first, second = boards.all()[0].items
+    assert first.id != second.id
+    boards.remove("x", second.id)
+    assert [i.question for i in boards.all()[0].items] == ["q"]
+
+
+def test_a_board_that_is_gone_is_not_renamed(boards: Boards) -> None:
+    with pytest.raises(BoardError, match="The board “one” is gone"):
+        boards.rename("one", "two")

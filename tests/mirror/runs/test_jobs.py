@@ -349,3 +349,10 @@ def test_the_app_s_passwords_are_no_business_of_a_run(monkeypatch: pytest.Monkey
     monkeypatch.setenv("MIRROR_PASSWORD", "one")
     monkeypatch.setenv("MIRROR_READER_PASSWORD", "two")
     assert not {"MIRROR_PASSWORD", "MIRROR_READER_PASSWORD"} & jobs._environment(None).keys()
+
+
+def test_what_the_engine_prints_beside_json_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = subprocess.CompletedProcess([], 0, stdout="loading\n{}", stderr="")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(JobError, match="What the engine printed cannot be read: 'loading"):
+        jobs._ask(["list", "--json"])

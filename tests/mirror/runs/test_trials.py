@@ -1,6 +1,9 @@
 """The list of all trials and the story of one."""
 
+import pytest
+
 from mirror.data.process.sandbox import Sandbox
+from mirror.runs import listing
 from mirror.runs.listing import PAGE, choices, details, listed, trials
 
 
@@ -51,3 +54,12 @@ def test_pages_hold_every_trial_once_and_results_stand_first(box: Sandbox) -> No
     names = first.table.names
     assert names.index("auc") < names.index("latency_us") < names.index("compression")
     assert listed(box, {"method": ["nobody"]}).total == 0
+
+
+def test_all_trials_are_brought_however_many_come_at_once(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = trials(box, {})
+    monkeypatch.setattr(listing, "_ROW_CAP", 7)
+    parted = trials(box, {})
+    assert parted.rows == every.rows
+    assert len(every.rows) > 14
+    assert trials(box, {"method": ["nobody"]}).rows == ()

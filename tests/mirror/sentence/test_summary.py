@@ -371,3 +371,16 @@ def test_winners_are_named_with_the_size_they_have():
     )
     text = said(table("batch_size method compression machine latency_us n", *rows), spec)
     assert "m1 for hashed at batch size 1, compression 0.5 (10 µs)" in text
+
+
+def test_different_values_of_each_verdict_are_counted_as_such() -> None:
+    spec = QuerySpec("count", dimensions=("verdict",), distinct="method")
+    found = said(table("verdict count_method", ("faster", 3), ("slower", 5)), spec)
+    assert found == "From 3 to 5 different values of method in 2 groups."
+
+
+def test_what_has_nothing_to_tell_is_told_by_its_rows() -> None:
+    machines = QuerySpec("rows", source="machines", dimensions=("cpu",))
+    assert "EPYC" in said(table("cpu", ("EPYC",), ("Xeon",)), machines)
+    front = QuerySpec("front", (MEAN_AUC, Metric("memory_mb", "avg")), ("method",))
+    assert said(table("method auc memory_mb", ("a", None, None)), front)
