@@ -142,5 +142,7 @@ def test_every_setting_is_documented() -> None:
     for room in ("mirror", "bench_engine", "db"):
         for path in (ROOT / room).rglob("*.py"):
             used |= set(re.findall(r"\"(MIRROR_[A-Z_]+|OPENAI_API_KEY)\"", path.read_text()))
+    for path in (ROOT / "csrc").rglob("*.cpp"):
+        used |= set(re.findall(r"getenv\(\"(MIRROR_[A-Z_]+)\"\)", path.read_text()))
     documented = set(re.findall(r"`(MIRROR_[A-Z_]+|OPENAI_API_KEY)`", (ROOT / "docs" / "settings.md").read_text()))
     assert used == documented

@@ -242,7 +242,7 @@ def _executor(options: argparse.Namespace, loaded: sweep.Sweep, say: Callable[[s
         if error.name != "ray":
             raise
         raise ExecutorError("Ray is not installed here: `pip install 'mirror-bench[ray]'` installs it.") from error
-    return RayExecutor(options.ray_address, say)
+    return RayExecutor(options.ray_address or "auto", say)
 
 
 def _summary(state: RunState) -> str:

@@ -125,7 +125,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
-        default="auto",
         help="head of the Ray cluster (default: RAY_ADDRESS, else the cluster that runs on this machine)",
     )
     stopped = "end the run of this command that goes on at ssh://..., and bring what it has (default: attach to it)"

@@ -23,7 +23,7 @@ def _columns(said: tuple[Said, ...]) -> _Columns:
 
 def know(said: Iterable[Said]) -> None:
     """Have these known in this thread, and none of other results."""
-    found = _columns(tuple(said))
+    found = _columns(tuple((name, text, unit, better) for name, text, unit, better in said))
     _here.set(found)
     _last[0] = found
 

@@ -73,7 +73,9 @@ class DeepHashEmbeddingBag(PlainEmbeddingBag):
     def encoded(self, ids: Tensor) -> Tensor:
         """The hashes of these ids, (n, k), multiples of 2^-23 in [-1, 1)."""
         hashes = mixed_hash(ids.unsqueeze(1), torch.arange(self.hashes, device=ids.device), _SEED)
-        return (hashes >> (64 - _BITS)).to(self.last.weight.dtype) / 2 ** (_BITS - 1)
+        given = self.last.weight.dtype
+        wide = torch.promote_types(given, torch.float32)  # float16 ends at 2^16
+        return ((hashes >> (64 - _BITS)).to(wide) / 2 ** (_BITS - 1)).to(given)
 
     def vectors(self, ids: Tensor) -> Tensor:
         """What the network makes of the hashes of these ids, (n, D)."""

@@ -75,6 +75,9 @@ class QuantizedOptimizer(TableOptimizer[QuantizedTable]):
         super().load_state_dict(state_dict)
         numbers = (number for group in state_dict["param_groups"] for number in group["params"])
         anchors = (anchor for group in self.param_groups for anchor in group["params"])
-        for number, anchor in zip(numbers, anchors, strict=True):  # torch has made them of the anchor's type
-            if "sums" in (saved := state_dict["state"].get(number, {})):
+        for number, anchor in zip(numbers, anchors, strict=True):
+            saved = state_dict["state"].get(number, {})
+            if "sums" in saved:  # torch has made them of the anchor's type
                 self.state[anchor]["sums"] = saved["sums"].to("cpu", torch.float32, copy=True)
+            if "step" in saved:  # and left this one to both optimizers
+                self.state[anchor]["step"] = saved["step"].clone()

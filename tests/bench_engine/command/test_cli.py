@@ -101,7 +101,7 @@ def test_db_stands_before_or_after_the_command(engine, capsys: pytest.CaptureFix
         (["run", "tiny", "--save-baseline", "../x"], "A baseline cannot be called '../x'", 2),
         (["run", "tiny", "--fail-on", "slower:5%"], "name it with --baseline", 2),
         (["show"], "There is no run yet", 2),
-        (["show", "nothing"], "There is no run or sweep 'nothing' in the results.", 2),
+        (["show", "nothing"], "There are no results at x.duckdb yet", 1),
         (["pack", "/nowhere/at/all.jsonl"], "There are no trials in x.journal/: nothing was written.", 1),
     ],
 )
