@@ -111,8 +111,8 @@ def check_ids(ids: Tensor, num_embeddings: int) -> None:
 
 def check_saved(state_dict: Mapping[str, Any], prefix: str, own: Mapping[str, Any], names: Sequence[str]) -> None:
     """Raises ValueError where the extra state that was saved for a module says other things than its own."""
-    saved = state_dict.get(f"{prefix}_extra_state")
-    for name in names if saved is not None else ():
+    saved = state_dict.get(f"{prefix}_extra_state", own)
+    for name in names:
         if saved[name] != own[name]:
             raise ValueError(f"the table was saved with {name} {saved[name]}, and this one has {own[name]}")
 

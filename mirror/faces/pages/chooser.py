@@ -168,8 +168,8 @@ def _take_uploaded(key: str) -> None:
     if not files:
         return
     names = [Path(file.name).name for file in files]
-    if error := _cannot_be_together(names):
-        _let_choose(opened.choosing() or "file", error)
+    if told := _cannot_be_together(names):
+        _let_choose(opened.choosing() or "file", told)
         return
     try:
         folder = tempfile.TemporaryDirectory(prefix="mirror-data-")
