@@ -1,0 +1,1 @@
+"""Lowering: a graph of ATen ops becomes GIR (`lower`), by what each op says (`ops`)."""
