@@ -372,7 +372,7 @@ def _check_intervals(options: argparse.Namespace) -> int:
     from bench_engine.selfcheck import coverage
 
     found = coverage.check_intervals(
-        options.rounds, options.busy, options.out, options.equal, lambda line: print(line, flush=True)
+        options.rounds, options.beside, options.out, options.equal, lambda line: print(line, flush=True)
     )
     print(*coverage.table(found), sep="\n")
     return 0

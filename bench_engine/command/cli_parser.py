@@ -92,7 +92,14 @@ def parser() -> argparse.ArgumentParser:
     )
     often = "how often; 0 shows what the file holds (default: 20)"
     coverer.add_argument("--rounds", type=int, default=20, metavar="N", help=often)
-    _add_flag(coverer, "--busy", "keep one core busy meanwhile (default: not)")
+    beside = coverer.add_mutually_exclusive_group()
+    for flag, told in (
+        ("busy", "keep one core busy meanwhile"),
+        ("visits", "let work on one core come and go meanwhile"),
+    ):
+        beside.add_argument(
+            f"--{flag}", dest="beside", action="store_const", const=flag, default="", help=f"{told} (default: not)"
+        )
     _add_flag(coverer, "--equal", "equal code alone, in groups of two (default: ratios up to 1.5 too)")
     coverer.add_argument(
         "--out", type=Path, default=Path("intervals.jsonl"), metavar="FILE",

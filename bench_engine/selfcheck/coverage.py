@@ -16,7 +16,7 @@ from bench_engine.machine.machine import machine, state
 from bench_engine.registry import benchmark
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import SelfCheckError
-from bench_engine.selfcheck.verdicts import busy_core
+from bench_engine.selfcheck.verdicts import neighbour
 from bench_engine.trial import Trial
 
 BASELINE = 100
@@ -35,6 +35,7 @@ class Round:
         verdict: the stored one.
         starts: of its process.
         busy: whether a core was kept at work meanwhile.
+        visits: whether work came and went meanwhile.
         load: of the machine, before.
         machine_id: the machine.
     """
@@ -48,6 +49,12 @@ class Round:
     busy: bool
     load: float | None
     machine_id: str
+    visits: bool = False
+
+    @property
+    def beside(self) -> str:
+        """What else ran."""
+        return "busy" if self.busy else "visits" if self.visits else "quiet"
 
     @property
     def covers(self) -> bool:
@@ -61,9 +68,12 @@ class Round:
 
 
 def check_intervals(
-    rounds: int, busy: bool, path: Path, only_equal: bool, say: Callable[[str], None]
+    rounds: int, beside: str, path: Path, only_equal: bool, say: Callable[[str], None]
 ) -> Sequence[Round]:
-    """Run so many rounds and add them to a file. Returns all that it holds. Raises MachineBusyError, SelfCheckError."""
+    """Run so many rounds and add them to a file. Returns all that it holds. Raises MachineBusyError, SelfCheckError.
+
+    `beside`: what `bench_engine.selfcheck.verdicts.neighbour` knows.
+    """
     if rounds < 0:
         raise SelfCheckError(f"--rounds must be at least 0, not {rounds}.")
     found = read(path)
@@ -75,7 +85,7 @@ def check_intervals(
     config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 64}
     names = [name for name, lookups in LOOKUPS.items() if lookups == BASELINE or not only_equal]
     trials = [Trial("lookup", "dense_100", config, is_baseline=True), *(Trial("lookup", n, config) for n in names)]
-    with machine_lock("check-intervals"), busy_core(busy):
+    with machine_lock("check-intervals"), neighbour(beside):
         for number in range(1, rounds + 1):
             load = state().get("load")
             baseline, *others = LocalExecutor().execute(trials)
@@ -87,7 +97,10 @@ def check_intervals(
                 ratio = result.metrics["latency_us"] / paired.baseline_latency_us
                 starts = len(result.start_turns) or 1
                 truth = LOOKUPS[name] / BASELINE
-                told = Round(truth, ratio, low, high, paired.verdict, starts, busy, load, machine()["machine_id"])
+                told = Round(
+                    *(truth, ratio, low, high, paired.verdict, starts, beside == "busy", load),
+                    *(machine()["machine_id"], beside == "visits"),
+                )
                 found.append(told)
                 _add(path, json.dumps(asdict(told)) + "\n")
                 ends = " to ".join("?" if end is None else f"{end:.4f}" for end in (low, high))
@@ -115,16 +128,16 @@ def read(path: Path) -> list[Round]:
 
 def table(found: Sequence[Round]) -> list[str]:
     """Lines: for each truth and each state of the machine how often intervals held it, and what verdicts said."""
-    lines = ["core   truth  rounds  covered  half-width  beyond 1  same/slower/faster/unclear"]
-    for busy, truth in sorted({(r.busy, r.truth) for r in found}):
-        of = [r for r in found if (r.busy, r.truth) == (busy, truth)]
+    lines = ["beside  truth  rounds  covered  half-width  beyond 1  same/slower/faster/unclear"]
+    order = ("quiet", "busy", "visits")
+    for beside, truth in sorted({(r.beside, r.truth) for r in found}, key=lambda key: (order.index(key[0]), key[1])):
+        of = [r for r in found if (r.beside, r.truth) == (beside, truth)]
         widths = sorted(math.log(r.high / r.low) / 2 if r.low and r.high else math.inf for r in of)
         held = f"{sum(r.covers for r in of)}/{len(of)}"
         beyond = f"{sum(r.right_side for r in of)}/{len(of)}" if truth > 1 else "-"
         verdicts = "/".join(str(sum(r.verdict == word for r in of)) for word in ("same", "slower", "faster", "unclear"))
-        core = "busy" if busy else "quiet"
         width = f"{widths[len(widths) // 2]:.2%}"
-        lines.append(f"{core:<5}  {truth:>5.2f}  {len(of):>6}  {held:>7}  {width:>10}  {beyond:>8}  {verdicts}")
+        lines.append(f"{beside:<6}  {truth:>5.2f}  {len(of):>6}  {held:>7}  {width:>10}  {beyond:>8}  {verdicts}")
     equal = [r for r in found if r.truth == 1]
     wrong = sum(r.verdict in ("slower", "faster") for r in equal)
     covered = sum(r.covers for r in found)

@@ -15,7 +15,17 @@ from bench_engine.trial import Trial, TrialResult
 
 AGAIN, SLOWED = "dense_again", "dense_slowed"
 ENOUGH = 20  # rounds; with fewer, one in twenty is never seen
-_BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"  # until the one that started it ends
+# Work beside the measuring, until the one that started it ends.
+_NEIGHBOURS = {
+    "busy": "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass",
+    # For 0.2 to 3 s it computes and moves 32 MB about, then it is gone for as long.
+    "visits": (
+        "import os, random, time\nparent, some = os.getppid(), bytearray(1 << 25)\nwhile os.getppid() == parent:\n"
+        "    until = time.monotonic() + random.uniform(0.2, 3)\n"
+        "    while time.monotonic() < until: some = bytearray(some)\n"
+        "    time.sleep(random.uniform(0.2, 3))"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def check_verdicts(rounds: int, busy: bool, say: Callable[[str], None]) -> Verdi
     config = {**{a.name: a.default for a in benchmark("lookup").axes}, "batch_size": 1024}
     trials = [Trial("lookup", name, config, is_baseline=name == "dense") for name in ("dense", AGAIN, SLOWED)]
     found: dict[str, Counter[str]] = {AGAIN: Counter(), SLOWED: Counter()}
-    with machine_lock("check-verdicts"), busy_core(busy):
+    with machine_lock("check-verdicts"), neighbour("busy" if busy else ""):
         for number in range(1, rounds + 1):
             baseline, *others = LocalExecutor().execute(trials)
             for trial, result in zip(trials[1:], others, strict=True):
@@ -93,12 +103,12 @@ def _judged(trial: Trial, result: TrialResult, baseline: TrialResult) -> tuple[s
 
 
 @contextmanager
-def busy_core(busy: bool) -> Iterator[None]:
-    """Keeps one core at work where that is asked for."""
-    if not busy:
+def neighbour(kind: str) -> Iterator[None]:
+    """Work beside the measuring: `busy` keeps one core at work, `visits` comes and goes; none where it is empty."""
+    if not kind:
         yield
         return
-    process = subprocess.Popen([sys.executable, "-c", _BUSY])
+    process = subprocess.Popen([sys.executable, "-c", _NEIGHBOURS[kind]])
     try:
         yield
     finally:

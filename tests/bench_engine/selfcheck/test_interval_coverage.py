@@ -1,7 +1,9 @@
 """The check of the intervals: what it runs, what it keeps, and what it counts."""
 
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
@@ -10,11 +12,12 @@ from bench_engine.registry import SELF_CHECK_METHODS, method
 from bench_engine.run.executors.local import LocalExecutor
 from bench_engine.selfcheck import coverage
 from bench_engine.selfcheck.coverage import BASELINE, LOOKUPS, Round, table
+from bench_engine.selfcheck.verdicts import neighbour
 from bench_engine.trial import Paired, Trial, TrialResult
 
 
-def one(truth: float, low: float | None, high: float | None, verdict: str = "unclear", busy: bool = False) -> Round:
-    return Round(truth, truth, low, high, verdict, 5, busy, 0.1, "m")
+def one(truth: float, low: float | None, high: float | None, verdict: str = "unclear", beside: str = "") -> Round:
+    return Round(truth, truth, low, high, verdict, 5, beside == "busy", 0.1, "m", beside == "visits")
 
 
 def test_every_ratio_is_that_of_the_lookups() -> None:
@@ -31,13 +34,15 @@ def test_repeats_give_the_output_of_one() -> None:
 
 def test_what_is_counted() -> None:
     found = [one(1.0, 0.99, 1.01, "same"), one(1.0, 1.001, 1.02, "slower"), one(1.0, None, None)]
-    found += [one(1.05, 1.04, 1.07, "slower"), one(1.05, 0.99, 1.07), one(1.05, 1.01, 1.03, busy=True)]
+    found += [one(1.05, 1.04, 1.07, "slower"), one(1.05, 0.99, 1.07), one(1.05, 1.01, 1.03, beside="busy")]
+    found += [one(1.05, 1.04, 1.06, "slower", "visits")]
     lines = table(found)
     assert lines[1].split() == ["quiet", "1.00", "3", "1/3", "1.00%", "-", "1/1/0/1"]
     assert lines[2].split() == ["quiet", "1.05", "2", "2/2", "3.89%", "1/2", "0/1/0/1"]
     assert lines[3].split() == ["busy", "1.05", "1", "0/1", "0.98%", "1/1", "0/0/0/1"]
-    assert lines[4].startswith("The truth lay in 3 of 6 intervals")
-    assert lines[4].endswith("told apart in 1 of 3 verdicts.")
+    assert lines[4].split() == ["visits", "1.05", "1", "1/1", "0.95%", "1/1", "0/1/0/0"]
+    assert lines[5].startswith("The truth lay in 4 of 7 intervals")
+    assert lines[5].endswith("told apart in 1 of 3 verdicts.")
 
 
 def test_rounds_are_added_to_the_file(
@@ -78,3 +83,20 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_measured(
     monkeypatch.setattr(LocalExecutor, "execute", lambda *_: pytest.fail("something ran"))
     assert main(["check-intervals", "--equal", "--out", str(tmp_path / "none" / "x.jsonl")]) == 1
     assert "cannot be written (No such file or directory): name another file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["busy", "visits"])
+def test_a_neighbour_works_and_is_gone_afterwards(kind: str) -> None:
+    with neighbour(kind):
+        (process,) = psutil.Process().children()
+        deadline = time.monotonic() + 20
+        while sum(process.cpu_times()[:2]) < 0.3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert sum(process.cpu_times()[:2]) >= 0.3
+    assert not process.is_running()
+
+
+def test_one_neighbour_at_a_time(engine, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check-intervals", "--busy", "--visits"])
+    assert "not allowed with argument --busy" in capsys.readouterr().err
