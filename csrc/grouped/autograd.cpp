@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "grouped/embedding.h"
 #include "grouped/plan.h"
 
 namespace mirror {
@@ -188,7 +189,21 @@ struct GroupedFunction : public torch::autograd::Function<GroupedFunction> {
     // zeros.
     context->set_materialize_grads(false);
     const at::AutoDispatchBelowADInplaceOrView guard;
-    return call_forward(weights, ids, offsets, sample_weights, extras, text);
+    Tensors outputs = call_forward(weights, ids, offsets, sample_weights, extras, text);
+    // What is of frozen tables alone asks for no gradient.
+    Tensors constant;
+    for (size_t o = 0; o < plan.outputs.size(); ++o) {
+      const auto& parts = plan.outputs[o].parts;
+      const auto trained = [&](int64_t part) {
+        if (part < 0) return extras[-1 - part].requires_grad();
+        const TensorView& factors = plan.tables[part].weights;
+        return weights[part].requires_grad() ||
+               (factors.given() && sample_weights[factors.tensor].requires_grad());
+      };
+      if (std::none_of(parts.begin(), parts.end(), trained)) constant.push_back(outputs[o]);
+    }
+    context->mark_non_differentiable(constant);
+    return outputs;
   }
 
   static Tensors backward(Context* context, Tensors grads) {
@@ -306,6 +321,13 @@ struct GroupedBackwardFunction : public torch::autograd::Function<GroupedBackwar
                                                         static_cast<at::ScalarType>(types[t]))));
     }
     Tensors result = call_forward(tables, ids, offsets, sample_weights, {}, plan.separate_outputs);
+    for (size_t t = 0; t < plan.tables.size(); ++t) {
+      const TablePlan& table = plan.tables[t];
+      if (table.mode != GroupedMode::kRow || table.padding < 0) continue;
+      // Row by row, the padding row is looked up like any other, and has no gradient.
+      const Tensor padded = mirror::slice(table.ids, ids).eq(table.padding).unsqueeze(-1);
+      result[t] = result[t].masked_fill(padded, 0);
+    }
     // After the gradients of `grads` come the other tensors, rows, plan and wanted.
     result.resize(context->saved_data["inputs"].toInt() + 3);
     return result;

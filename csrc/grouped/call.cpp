@@ -66,15 +66,17 @@ void check_index(const Slice& slice, const char* what, const TablePlan& table) {
 // Whether the elements follow one another at one distance, which becomes `stride`.
 bool one_stride(const Slice& slice, int64_t& stride) {
   stride = 1;
-  int64_t expected = 0;
+  bool last = true;
+  int64_t expected = 0;  // also where the last dimension repeats one element
   for (int64_t d = slice.dim(); d-- > 0;) {
     if (slice.sizes[d] == 1) continue;
-    if (expected == 0) {
+    if (last) {
       stride = slice.strides[d];
     } else if (slice.strides[d] != expected) {
       return false;
     }
     expected = slice.strides[d] * slice.sizes[d];
+    last = false;
   }
   return true;
 }

@@ -91,7 +91,12 @@ ServedCall::ServedCall(std::shared_ptr<ServedModel> model, std::shared_ptr<const
   innermost = this;
 }
 
-ServedCall::~ServedCall() { innermost = around_; }
+// Greenlets of one thread need not end in the order in which they began.
+ServedCall::~ServedCall() {
+  ServedCall** place = &innermost;
+  while (*place && *place != this) place = &(*place)->around_;
+  if (*place) *place = around_;
+}
 
 ServedCall* ServedCall::of(const ServedModel* model) {
   ServedCall* call = innermost;

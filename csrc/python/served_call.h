@@ -80,7 +80,7 @@ class ServedCall {
   const std::shared_ptr<ServedModel> model_;
   const std::shared_ptr<const Learnt> learnt_;
   PyObject *const args_, *const kwargs_;
-  ServedCall* const around_;  // of the same thread
+  ServedCall* around_;  // of the same thread
 
   bool computed_ = false, off_ = false, writes_ = false;
   THPObjectPtr record_;

@@ -83,19 +83,20 @@ PyObject* serve(Serving* self, PyObject* module, bool training, PyObject* args, 
   const Form before = self->forms[number];
   const std::shared_ptr<const Learnt>& learnt = before.learnt;
   if (!learnt && before.lessons >= kLessons) return call_module(module, args, kwargs);
-  ServedCall call(self->model, learnt, args, kwargs);
+  // Not on the stack, which greenlets move about while others look for their own calls.
+  const auto call = std::make_unique<ServedCall>(self->model, learnt, args, kwargs);
   THPObjectPtr result(call_module(module, args, kwargs));
   if (!result) return nullptr;
   if (!learnt) {
-    std::shared_ptr<const Learnt> found = lesson(self, call, args, kwargs);
+    std::shared_ptr<const Learnt> found = lesson(self, *call, args, kwargs);
     Form& form = self->forms[number];
     form = {std::move(found), 0, form.lessons + 1};
     return result.release();
   }
-  const bool all = call.handed_out() == learnt->lookups.size();
+  const bool all = call->handed_out() == learnt->lookups.size();
   self->calls += all;
-  self->bytes = static_cast<Py_ssize_t>(call.bytes());
-  self->lookups += static_cast<Py_ssize_t>(call.handed_out());
+  self->bytes = static_cast<Py_ssize_t>(call->bytes());
+  self->lookups += static_cast<Py_ssize_t>(call->handed_out());
   Form& form = self->forms[number];
   form.misses = all ? 0 : form.misses + 1;
   if (form.misses >= kMisses) form = {nullptr, 0, form.lessons};

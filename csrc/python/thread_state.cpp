@@ -5,6 +5,7 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/jit/frontend/tracer.h>
 
 namespace mirror {
@@ -16,7 +17,8 @@ std::optional<ThreadState> thread_state() {
       c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView);
   if (!c10::default_included_set.has_all(keys.included_) ||
       !usually_excluded.has_all(keys.excluded_) || at::impl::torch_function_mode_enabled() ||
-      torch::jit::tracer::isTracing() || at::SavedTensorDefaultHooks::get_hooks(true).has_value()) {
+      torch::jit::tracer::isTracing() || at::SavedTensorDefaultHooks::get_hooks(true).has_value() ||
+      torch::autograd::ForwardADLevel::try_get_by_idx(0)) {
     return std::nullopt;
   }
   return ThreadState{c10::GradMode::is_enabled(), c10::InferenceMode::is_enabled(),

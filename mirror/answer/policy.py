@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mirror.answer.proposal import Proposal
+from mirror.language.neural.unread import NEGATIONS
 from mirror.language.ranking.candidate import Candidate, Rows
 from mirror.language.reading.covers import taken_for
 from mirror.language.reading.cues import cues
+from mirror.language.reading.when.days import months
 from mirror.query.other_data.form import Asked
 from mirror.query.other_data.form_in_words import read_back
 from mirror.query.other_data.form_sentence import sentence
@@ -66,7 +68,7 @@ def decide(found: Sequence[Candidate], skipped: Sequence[str] = ()) -> Decision:
         return Decision("refuse", tuple(found[:1]), tuple(skipped))
     best = found[0]
     alike = [c for c in found[1:] if c.chance >= BESIDE and without_roles(c.asked) == without_roles(best.asked)]
-    likely = (best.chance >= AT_ONCE and not _is_doubtful(found)) or _is_plain(found)
+    likely = (best.chance >= AT_ONCE and not _is_doubtful(found) and not _left_weight(best)) or _is_plain(found)
     fails = best.compared and best.rows is None
     if likely and not fails and not best.empty and not alike and not skipped:
         return Decision("answer", (best,))
@@ -100,6 +102,12 @@ def _is_doubtful(found: Sequence[Candidate]) -> bool:
         return False
     against = any(c.rows != best.rows and _says_all(c, PLAIN) for c in found[1:])
     return bool(best.left) or (against and math.exp(best.second.score) < UNSURE)
+
+
+def _left_weight(reading: Candidate) -> bool:
+    """Whether words are left out that change what is meant, however likely the rest is: "not", "april", "30"."""
+    words = {*reading.left, *(reading.first.unread if reading.first else ())}
+    return any(word in NEGATIONS or word in months() or word[:1].isdigit() for word in words)
 
 
 def _says_all(reading: Candidate, most: float) -> bool:

@@ -150,7 +150,9 @@ def _computes(node: fx.Node) -> bool:
 
 def to_kernel(region: fx.GraphModule, inputs: Sequence[Any], name: str) -> Kernel:
     """The GIR of a region for fake inputs. Raises UnsupportedError, naming what GIR cannot say."""
-    fake = next(value.fake_mode for value in inputs if isinstance(value, torch._subclasses.FakeTensor))
+    fake = next((value.fake_mode for value in inputs if isinstance(value, torch._subclasses.FakeTensor)), None)
+    if fake is None:
+        raise UnsupportedError("a region without a tensor among its inputs")
     with fake:
         try:
             traced = make_fx(region, decomposition_table=_TABLE, tracing_mode="real")(*inputs)

@@ -136,7 +136,8 @@ def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bo
             return Graph(fn, left=[f"not captured: {str(error).splitlines()[0]}"]), False
         if found.places is not None and sorted(found.places) == [*range(len(args))]:
             # What runs where the kernel does not: torch may take an op apart for a graph into slower ones.
-            next(iter(found.regions.values())).original = _in_order(fn, found.places)
+            region = next(iter(found.regions.values()))
+            region.original, region.ops = _in_order(fn, found.places), f"as they are: {region.ops}"
         if graph is None or len(found.regions) > len(graph.regions):
             graph, fixed = found, not varies
         if not any(_FAILED in line for line in graph.left):

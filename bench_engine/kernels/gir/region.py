@@ -18,7 +18,7 @@ from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.backend.tuning import Candidate
 from bench_engine.kernels.gir.cpu.cpp import Cpp
 from bench_engine.kernels.gir.gpu.triton_calls import Triton
-from bench_engine.kernels.gir.program.ir import Buffer, GirError, Kernel
+from bench_engine.kernels.gir.program.ir import Buffer, GirError, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.program.text import parse, to_text
 from bench_engine.kernels.gir.program.traffic import traffic
 from bench_engine.kernels.native import extension
@@ -63,7 +63,7 @@ class Region:
     """Calls like `original`, a function of tensors that returns a tensor or a tuple of them.
 
     `make_by_hand` gives the same by the parallel op, which is then measured beside the kernels, or None.
-    Raises UnsupportedError for a kernel whose text cannot say a size.
+    Raises UnsupportedError for a kernel whose text cannot say a size, and one whose batch size comes as a number.
     """
 
     def __init__(
@@ -79,11 +79,14 @@ class Region:
         self.backend = BACKENDS[device]
         self.several = _returns_tuple(original)
         self.text = to_text(kernel)
+        self.ops = _ops_of(original)  # what kernels were measured beside
         self.decisions: dict[tuple[int, int], Decision] = {}
         self._fitting: set[Any] = set()  # layouts of inputs that were seen to fit
         self._batch = next(
             ((n, d, s) for n, b in enumerate(kernel.named("input")) for d, s in enumerate(b.shape) if s.batch), None
         )  # fmt: skip
+        if self._batch is None and _depends_on_batch(kernel):
+            raise UnsupportedError("a batch size that no input has")
         self.compiled = self._compiled()
 
     @cached_property
@@ -142,7 +145,7 @@ class Region:
         bucket, backend = bucket_of(batch), self.backend
         in_cpp = self.compiled is not nothing  # where a call costs less
         try:
-            name = toolchain.key(self.text, bucket, backend.language, backend.key(threads), in_cpp)
+            name = toolchain.key(self.text, self.ops, bucket, backend.language, backend.key(threads), in_cpp)
             kept = toolchain.find(name)
             if kept:
                 return self._replayed(*kept)
@@ -174,10 +177,10 @@ class Region:
 
     def _tuned(self, name: str, batch: int, threads: int, args: Sequence[Any]) -> Decision:
         """Compiles the best candidates, measures those that are right beside the original, and keeps what is found."""
-        found = self.backend.candidates(self.kernel, batch, threads)
         with toolchain.one_at_a_time(), tempfile.TemporaryDirectory() as folder:
             if kept := toolchain.find(name):  # another process has measured meanwhile
                 return self._replayed(*kept)
+            found = self.backend.candidates(self.kernel, batch, threads)  # which may measure this machine first
             functions = dict(zip(found, self.backend.build([c.kernel for c in found], Path(folder)), strict=True))
             wanted = self.original(*args)
             checked = {c: self.caller(c.kernel, f, threads, checked=True) for c, f in functions.items()}
@@ -312,6 +315,12 @@ class Region:
         return "\n".join(lines)
 
 
+def _depends_on_batch(kernel: Kernel) -> bool:
+    sizes = [size for buffer in kernel.buffers for size in (*buffer.shape, *buffer.strides)]
+    loops = [loop.extent for _, around in instructions(kernel.body) for loop in around]
+    return any(size.batch for size in (*sizes, *loops))
+
+
 def _said(found: Sequence[Candidate], times: Sequence[float]) -> list[dict[str, Any]]:
     return [
         {"candidate": c.name, "predicted_us": round(c.predicted_us, 2), "measured_us": round(t, 2)}
@@ -330,6 +339,8 @@ def _agrees(call: Callable[..., Any], args: Sequence[Any], wanted: Any) -> bool:
 
 
 def _close(found: Tensor, wanted: Tensor) -> bool:
+    if (found.shape, found.dtype, found.stride()) != (wanted.shape, wanted.dtype, wanted.stride()):
+        return False
     finite = wanted[wanted.isfinite()]
     scale = max(float(finite.abs().max()), 1.0) if finite.numel() else 1.0
     return torch.allclose(found, wanted, rtol=_TOLERANCE, atol=_TOLERANCE * scale, equal_nan=True)
@@ -361,6 +372,11 @@ def _fits(buffer: Buffer, tensor: Tensor, batch: int) -> bool:
         return False
     matters = [(own, wanted) for own, wanted, size in zip(tensor.stride(), strides, shape, strict=True) if size > 1]
     return all(own == wanted for own, wanted in matters)
+
+
+def _ops_of(module: Any) -> str:
+    """The ops of a graph module, which torch may run as fewer or more than the kernel's text says."""
+    return " ".join(str(node.target) for node in module.graph.nodes if node.op == "call_function")
 
 
 def _returns_tuple(module: Any) -> bool:

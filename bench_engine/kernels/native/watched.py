@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 from torch.nn.modules import module as module_hooks
 
 _NOT_THERE = object()
@@ -30,6 +31,7 @@ def disturbed() -> bool:
         or torch._C._len_torch_function_stack() > 0
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch._C._get_tracing_state() is not None
+        or forward_ad._current_level >= 0
     )
 
 
@@ -37,10 +39,18 @@ class Watched:
     """What `fn` reads, as it was when this was made."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
-        self.pins = tuple(_read_by(fn, set()))  # (dictionary or cell, name, value)
-        roots = [fn, getattr(fn, "__self__", None), *(value for _, _, value in self.pins)]
-        found = [module for root in roots if isinstance(root, nn.Module) for module in root.modules()]
-        self.modules = list(dict.fromkeys(found))
+        seen: set[Any] = set()
+        pins = list(_read_by(fn, seen))  # (dictionary, cell or class, name, value)
+        roots: list[Any] = [fn, getattr(fn, "__self__", None), *(value for _, _, value in pins)]
+        found: dict[nn.Module, None] = {}
+        while roots:
+            root = roots.pop()
+            for module in root.modules() if isinstance(root, nn.Module) and root not in found else ():
+                found[module] = None
+                read = list(_read_of_class(type(module), "forward", seen))
+                pins += read
+                roots += [value for _, _, value in read]
+        self.pins, self.modules = tuple(pins), list(found)
         own = [module.__dict__ for module in self.modules]
         hooks = [*_GLOBAL_HOOKS, *(attributes[name] for attributes in own for name in _HOOKS if name in attributes)]
         self.hooks = tuple((dict_, set[int]()) for dict_ in hooks)  # and what may be in them
@@ -55,8 +65,7 @@ class Watched:
             if len(dict_) != len(before) or any(dict_.get(n, _NOT_THERE) is not v for n, v in before.items()):
                 return False
         return not any(dict_ for dict_, _ in self.hooks) and all(
-            (_content(owner) if isinstance(owner, CellType) else owner.get(name, _NOT_THERE)) is value
-            for owner, name, value in self.pins
+            _now(owner, name) is value for owner, name, value in self.pins
         )
 
     def asks_for_gradient(self, args: Sequence[Tensor]) -> bool:
@@ -64,7 +73,31 @@ class Watched:
         return any(tensor.requires_grad for tensor in (*args, *self.parameters))
 
 
-def _read_by(fn: Any, seen: set[int]) -> Iterator[tuple[Any, str, Any]]:
+def _now(owner: Any, name: str) -> Any:
+    """What stands in a cell, a class or a dictionary."""
+    if isinstance(owner, CellType):
+        return _content(owner)
+    return _of_class(owner, name) if isinstance(owner, type) else owner.get(name, _NOT_THERE)
+
+
+def _of_class(kind: type, name: str) -> Any:
+    return next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), _NOT_THERE)
+
+
+def _read_of_class(kind: type, name: str, seen: set[Any]) -> Iterator[tuple[Any, str, Any]]:
+    """An attribute of a class of modules, and what it reads where it is a method; torch's own are taken as they are."""
+    value = _of_class(kind, name)
+    if value is _NOT_THERE or (kind, name) in seen:
+        return
+    seen.add((kind, name))
+    yield kind, name, value
+    if isinstance(value, FunctionType) and not value.__module__.startswith("torch."):
+        yield from _read_by(value, seen)
+        for other in sorted(set(_names(value.__code__))):
+            yield from _read_of_class(kind, other, seen)
+
+
+def _read_by(fn: Any, seen: set[Any]) -> Iterator[tuple[Any, str, Any]]:
     """Cells and globals that a function of Python reads, and those of the functions beside it that it calls."""
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     if not isinstance(function, FunctionType) or id(function) in seen:

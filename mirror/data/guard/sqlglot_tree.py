@@ -24,6 +24,8 @@ _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 _TEXTS = (exp.Literal, exp.Identifier, exp.Var, exp.Anonymous)  # whose text `_known` looks at
 STEP = "mirror_step_"  # what the guard calls a step of WITH
 _WORD = re.compile(r"[\w$]*(?: \w+)*")
+MOST_JOINS = 12  # of a text that is parsed where nobody can stop it
+_JOIN = re.compile(r"\bjoin\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
 _PLAIN_TEXT = re.compile(r"[\w ]*")
 
@@ -83,7 +85,12 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
 
 
 def is_readable(sql: str, dialect: str) -> bool:
-    """Whether a text can be parsed as SQL, whatever it would do."""
+    """Whether a text can be parsed as SQL, whatever it would do; of one with many joins it is taken for granted.
+
+    The parser takes twice as long for each join without a condition, and here nothing could stop it.
+    """
+    if len(_JOIN.findall(sql)) > MOST_JOINS:
+        return True
     try:
         _parsed(sql[:MAX_LENGTH], dialect)
     except NotSqlError:
@@ -356,7 +363,7 @@ def _refused(node: exp.Expr) -> GuardError:
 
 def _verb(sql: str) -> str:
     """The first word of a statement that is no SELECT; empty for one."""
-    found = re.match(r"(?:[\s;(]|--[^\n]*\n|/\*.*?\*/)*([A-Za-z]+)", sql, re.DOTALL)
+    found = re.match(r"(?>[\s;(]|--[^\n]*\n|/\*.*?\*/)*+([A-Za-z]+)", sql, re.DOTALL)
     verb = found[1].upper() if found else ""
     return "" if verb in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") else verb
 

@@ -1,11 +1,13 @@
 """Text files that are not UTF-8: a copy of theirs that is."""
 
 import codecs
+import errno
 import gzip
 import zlib
 from pathlib import Path
 from typing import IO
 
+MOST_MB = 2000  # of a copy
 _BLOCK = 1 << 20
 _HEAD = 1 << 16
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\r\f\v\x1a\x1b") + b"\x7f"
@@ -51,11 +53,16 @@ def is_other_text(path: Path) -> bool:
 
 
 def as_utf8(path: Path, copy: Path) -> str:
-    """Write the file as UTF-8 to `copy`, and say how it was read. Lines that are UTF-8 already stay as they are."""
+    """Write the file as UTF-8 to `copy`, and say how it was read. Lines that are UTF-8 already stay as they are.
+
+    Raises OSError (EFBIG) where the copy would be larger than MOST_MB: a packed file of a megabyte may be one of many.
+    """
+    left = MOST_MB * 1_000_000
     if is_utf16(path):
         with opened(path) as file, copy.open("w", encoding="utf-8", newline="") as into:
             for text in codecs.iterdecode(iter(lambda: file.read(_BLOCK), b""), "utf-16"):
-                into.write(text)
+                left -= into.write(text)
+                _check_room(path, left)
         return f"{path.name} is UTF-16 text and is read as such."
     odd = 0
     with opened(path) as file, copy.open("wb") as into:
@@ -65,9 +72,15 @@ def as_utf8(path: Path, copy: Path) -> str:
             except UnicodeDecodeError:
                 odd += 1
                 line = _older(line)
-            into.write(line)
+            left -= into.write(line)
+            _check_room(path, left)
     lines = "One line" if odd == 1 else f"{odd:,} lines"
     return f"{lines} of {path.name} {'is' if odd == 1 else 'are'} not UTF-8 and read as Windows-1252."
+
+
+def _check_room(path: Path, left: int) -> None:
+    if left < 0:
+        raise OSError(errno.EFBIG, f"it holds more than {MOST_MB:,} MB of text", path.name)
 
 
 def _older(line: bytes) -> bytes:

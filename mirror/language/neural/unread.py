@@ -3,7 +3,9 @@
 from mirror.language.neural.action_language import Action
 from mirror.language.neural.items import Items
 
-_NEGATIONS = frozenset(("not", "no", "never", "without", "except", "excluding", "none", "neither", "nor", "w/o"))
+NEGATIONS = frozenset(
+    ("not", "no", "never", "without", "except", "excluding", "none", "neither", "nor", "w/o", "outside")
+)
 # Words of forms over other data that deny something.
 OF_FORMS = frozenset(("not", "none", "<>", "null", "false", "not in", "-", "filled"))
 
@@ -23,5 +25,5 @@ def unread(
                 found.append(" ".join(t.text for t in items.tokens[literal.start : literal.end]))
                 taken |= said
     denied = any(a.word in denied_by for a in actions) or any(literal.link and not literal.value for literal in used)
-    found += [t.text for t in items.tokens[first:] if t.text in _NEGATIONS and not denied]
+    found += [t.text for t in items.tokens[first:] if t.text in NEGATIONS and not denied]
     return tuple(dict.fromkeys(found))

@@ -6,6 +6,7 @@ The limits were set on open wordings that neither the network nor the ranker had
 import math
 from collections.abc import Sequence
 
+from mirror.language.neural.unread import NEGATIONS
 from mirror.language.ranking.results_evidence import ResultsCandidate
 
 AT_ONCE = 0.9  # from this chance on the likeliest reading is answered at once
@@ -23,7 +24,9 @@ def answered_at_once(found: Sequence[ResultsCandidate]) -> ResultsCandidate | No
     if not found:
         return None
     best = found[0]
-    sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange")
+    # "why is it not faster" is asked of what is slower.
+    unread = any(word not in NEGATIONS or not best.spec.explain for word in best.read.unread)
+    sure = best.chance >= AT_ONCE and best.sure_benchmark and not best.features.get("strange") and not unread
     return best if sure and not best.empty else None
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from mirror.language.reading.lexemes import Token
-from mirror.language.reading.when.days import PART_OF, SINCE, SURE, Period, in_order
+from mirror.language.reading.when.days import BARE, PART_OF, SINCE, SURE, Period, in_order
 from mirror.language.reading.when.periods import Periods
 
 _IN = frozenset(("in", "during", "for", "of", "on", "within", "over", "throughout", "through", "at", "dated", "by"))
@@ -131,7 +131,8 @@ class _Times(Periods):
         if word in ("before", "prior", "earlier"):
             for period in self._points(self._bound(i + 1) or i + 1):
                 yield self._said(i, period.at, None, period.start, "<", period)
-        if word in _UNTIL or (word == "by" and self._word(i + 1) in ("the", "end")):
+        signed_up = word == "up" and self._word(i + 1) not in _TO  # and not "up to"
+        if (word in _UNTIL and not signed_up) or (word == "by" and self._word(i + 1) in ("the", "end")):
             for period in self._points(self._bound(i + 1) or i + 1):
                 yield self._said(i, period.at, None, period.end, "<=", period)
         yield from self._plain(i)
@@ -149,6 +150,8 @@ class _Times(Periods):
         """A period with or without a preposition, and `2025 onwards`, `2024 or later`."""
         at = self._over(i + 1, frozenset(("the", "all", "whole", "entire"))) if self._word(i) in _IN else i
         for period in self._periods(at):
+            if self._word(i) == "over" and at == i + 1 and period.years and period.cost == BARE:
+                continue  # "invoices over 2000"
             if period.to_now:
                 yield self._said(i, period.at, period.start, None, ">=", period)
                 continue
@@ -203,6 +206,8 @@ class _Times(Periods):
                     start = first.start
                     if first.month_only and not last.month_only:
                         start = datetime(last.end.year if last.end.month > 1 else last.end.year - 1, start.month, 1)
+                    elif first.month_only and start >= last.end:  # "from january to june", in march
+                        start = start.replace(year=start.year - 1)
                     if start < last.end and not (plain and not (first.month_only or first.years)):
                         end = last.end
                         years = (*first.years[:1], *last.years[-1:]) if first.years and last.years else ()

@@ -27,7 +27,10 @@ from bench_engine.kernels.native.extension import CompileError, CompilerMissingE
 from bench_engine.kernels.native.flags import FLAGS
 
 # They give up errno and floating-point exceptions, and let a product and a sum be rounded once; no value changes else.
-OWN_FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi", "-Wno-unused-function")
+# Whole numbers wrap around, as torch's do.
+OWN_FLAGS = (
+    "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fwrapv", "-Wno-psabi", "-Wno-unused-function",
+)  # fmt: skip
 FORMAT = 1  # of entry.json
 COMPILE_LIMIT_S = 60.0
 

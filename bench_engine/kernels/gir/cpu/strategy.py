@@ -111,6 +111,9 @@ def _column(kernel: Kernel, statement: Loop) -> tuple[Instr, Loop, Loop] | None:
     return None
 
 
+_ONE_THREAD = ("add_to", "sumexp")  # sums at places that others may name too; what has no parts to put together
+
+
 def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
     integers = integers_of(kernel)
     nest = _vectorized(kernel, nest, strategy, integers)
@@ -126,7 +129,8 @@ def _scheduled(kernel: Kernel, nest: Loop, strategy: Strategy) -> Loop:
     moved = sum(4 * _times(around) for instr, around in instructions((nest,)) if instr.address)
     first = nest.body[0] if nest.body else None
     cached = any(i.buffer and kernel.index[i.buffer].place != "memory" for i, _ in instructions((nest,)))
-    if nest.extent == Size(0, 1) and isinstance(first, Loop) and first.kind == "reduce" and not cached:
+    alone = isinstance(first, Loop) and any(i.op in _ONE_THREAD for i, _ in instructions((first,)))
+    if nest.extent == Size(0, 1) and isinstance(first, Loop) and first.kind == "reduce" and not (cached or alone):
         grain = _grain(strategy.grain, moved, first.extent)
         return replace(nest, body=(replace(first, grain=grain), *nest.body[1:]))
     return replace(nest, grain=_grain(strategy.grain, moved, nest.extent))

@@ -244,12 +244,17 @@ class _Nest(Printer):
             spelled = "tl.static_range" if loop.unroll > 1 and not loop.extent.batch else "range"
             self.line(f"for {step} in {spelled}(0, {self.size(loop.extent)}{by}):")
         self.indent += 1
+        if loop.kind == "ragged" or loop.extent.batch or not loop.unroll > 1:  # a step is of 32 bits
+            self.line(f"{step}_at = {step}")
+            self.line("if WIDE:")
+            self.line(f"    {step}_at = {step}.to(tl.int64)")
+            step = f"{step}_at"
         if loop.kind == "ragged":
             self.ragged(loop, step, begin, end)
         elif loop.vec > 1:
             self.enter(loop, f"{step} + ")
         else:
-            self.env[loop.axis] = _Value(loop.axis)
+            self.env[loop.axis] = _Value(step)
         yield
         if loop.vec > 1:
             self.leave()

@@ -175,7 +175,7 @@ class Builder:
         """A reduction over dimensions; `finish` makes the stored value of (nest, reduced, number of elements)."""
         target = self.result(value)
         rank = len(x.shape)
-        over = sorted({dim % rank for dim in dims}) if dims else list(range(rank))
+        over = sorted({dim % rank for dim in dims}) if dims and rank else list(range(rank))
         looped = [dim for dim in over if x.shape[dim] != ir.ONE]
         kept = [dim for dim in range(rank) if dim not in over]
         shape = tuple(x.shape[dim] for dim in kept)

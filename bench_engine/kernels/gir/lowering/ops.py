@@ -36,6 +36,8 @@ def _map(name: str) -> Callable[..., Argument]:
 def _scalar(value: Any) -> Argument:
     if value is SYMBOLIC:
         raise UnsupportedError("a number computed from the batch size")
+    if isinstance(value, int) and int(float(value)) != value:
+        raise UnsupportedError(f"the number {value}, which is beyond 2^53")
     return value if isinstance(value, str) else float(value)
 
 
@@ -193,6 +195,7 @@ def _embedding_bag(
     """Sum or mean of each bag's rows; bags of one size, which arange gives, need no offsets."""
     if mode not in (0, 1) or padding >= 0:
         raise UnsupportedError("embedding_bag with " + ("padding_idx" if padding >= 0 else "mode max"))
+    _check_bags(low, ids, offsets, value[0])
     target = low.result(value[0])
     loops, (bag, dim) = low.axes(target)
     nest, inner = Nest(low, loops), Nest(low, [])
@@ -227,6 +230,20 @@ def _embedding_bag(
     return target, None, None, None
 
 
+def _check_bags(low: Builder, ids: View, offsets: View, value: torch.Tensor) -> None:
+    """Raises UnsupportedError for bags that do not take in all ids, and for ids or offsets that are part of a tensor:
+    the last bag of the others ends where the buffer of the ids does."""
+    if offsets.step is not None:
+        if offsets.offset or ids.shape[0] != offsets.step * size_of(value.shape[0]):
+            raise UnsupportedError("bags of one size that are not all ids")
+        return
+    for view in (ids, offsets):
+        whole = low.known(view.buffer)
+        part = (whole.shape, whole.strides, ir.ZERO) != (view.shape, view.strides, view.offset)
+        if part or view.strides != (ir.ONE,):
+            raise UnsupportedError("bags of ids or offsets that are part of a tensor")
+
+
 def _bmm(low: Builder, value: torch.Tensor, a: View, b: View) -> View:
     rows, inner_size, columns = a.shape[1], a.shape[2], b.shape[2]
     if (rows * inner_size * columns).batch or (rows * inner_size * columns).const > _LARGEST_BMM:
@@ -243,8 +260,11 @@ def _bmm(low: Builder, value: torch.Tensor, a: View, b: View) -> View:
     return target
 
 
-def _index(low: Builder, value: torch.Tensor, x: View, given: Sequence[View | None]) -> View:
-    """x[:, i, j, ...]: one run of index tensors, whose dimensions take the place of those that they index."""
+def _index(low: Builder, value: torch.Tensor, x: View, given: Sequence[View | None], negative: bool = True) -> View:
+    """x[:, i, j, ...]: one run of index tensors, whose dimensions take the place of those that they index.
+
+    `negative`: whether they may count from the end.
+    """
     at = [dim for dim, ids in enumerate(given) if ids is not None]
     if at != list(range(at[0], at[-1] + 1)):
         raise UnsupportedError("index with a gap between its tensors")
@@ -256,7 +276,8 @@ def _index(low: Builder, value: torch.Tensor, x: View, given: Sequence[View | No
     places: list[str | None] = [*names[: at[0]]]
     for dim in at:
         ids, size = cast(View, given[dim]), _rows(x.shape[dim])
-        places.append(nest.op("row", nest.op("wrap", nest.load(ids.expanded(shape), run), size), size))
+        number: Argument = nest.load(ids.expanded(shape), run)
+        places.append(nest.op("row", nest.op("wrap", number, size) if negative else number, size))
     places += names[at[0] + rank :]
     nest.store(target, names, nest.move("gather", x.buffer, x.at(places)))
     nest.done()
@@ -277,7 +298,7 @@ def _slice_backward(
         return grad
     if step != 1 or size.batch or grad.shape[dim].batch or not isinstance(start, int):
         raise UnsupportedError("the gradient of a slice with steps, or along the batch")
-    return Padded(value, grad, dim, min(start + size.const if start < 0 else start, size.const))
+    return Padded(value, grad, dim, max(0, min(start + size.const if start < 0 else start, size.const)))
 
 
 def _select_backward(low: Builder, value: torch.Tensor, grad: View, sizes: Any, dim: int, index: int) -> Any:
@@ -327,7 +348,9 @@ OTHERS: dict[Any, Callable[..., Any]] = {
     aten._embedding_bag.default: _embedding_bag, aten._embedding_bag_forward_only.default: _embedding_bag,
     aten.bmm.default: _bmm, aten.index.Tensor: _index, aten.index_put.default: _index_put,
     aten.slice_backward.default: _slice_backward, aten.select_backward.default: _select_backward,
-    aten.index_select.default: lambda low, value, x, d, ids: _index(low, value, x, [None] * (d % len(x.shape)) + [ids]),
+    aten.index_select.default: lambda low, value, x, d, ids: _index(
+        low, value, x, [None] * (d % len(x.shape)) + [ids], negative=False
+    ),
     aten.arange.start_step: _arange, aten.full.default: _filled,
     aten.full_like.default: _filled, aten.fill.Scalar: _filled,
     aten.new_full.default: lambda low, value, x, shape, number, **_: _filled(low, value, x, number),

@@ -200,14 +200,14 @@ def solve(address: Address, target: Address, extents: Mapping[str, Size], ranges
     found: dict[str, tuple[dict[str, Size], Size]] = {axis: ({}, ir.ZERO) for axis in extents}
     for name, stride in address.terms:
         place = next(((axis, step) for axis, step in axes if _goes_into(stride, step)), None)
-        if place is None:
+        if place is None or place[0] not in found:
             return None
         factor = stride.divided_by(place[1])
         assert factor is not None
         found[place[0]][0][name] = found[place[0]][0].get(name, ir.ZERO) + factor
     offset = address.offset + target.offset * -1
     for axis, step in axes:
-        if offset.batch or step.batch or offset.const < 0:
+        if axis not in found or offset.batch or step.batch or offset.const < 0:
             break
         count, rest = divmod(offset.const, step.const)
         found[axis] = (found[axis][0], Size(0, count))

@@ -52,4 +52,4 @@ class Printer:
         """An operator between its arguments, or a function of the prelude, `k_` and its name."""
         if op in _OPERATORS:
             return f" {_OPERATORS[op]} ".join(args)
-        return f"-{args[0]}" if op == "neg" else f"k_{op}({', '.join(args)})"
+        return f"-({args[0]})" if op == "neg" else f"k_{op}({', '.join(args)})"

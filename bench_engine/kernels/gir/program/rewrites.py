@@ -5,7 +5,7 @@ of the kernels that lowering makes: every element is written once, but for what 
 inputs never.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from bench_engine.kernels.gir.program import ir
@@ -460,10 +460,10 @@ def invert(kernel: Kernel) -> Iterator[Kernel]:
     Such a sum is at least 1, for its largest term is exp(0), or it is NaN: the inverse neither overflows nor is it
     denormal.
     """
-    made = {i.result: i for i, _ in ir.instructions(kernel.body)}
+    made = {i.result: (i, around) for i, around in ir.instructions(kernel.body)}
 
     def is_sum(value: object) -> bool:
-        instr = made.get(str(value))
+        instr = made[str(value)][0] if str(value) in made else None
         if instr is None or instr.op not in ("reduce_sum", "sumexp"):
             return False
         return instr.op == "sumexp" or _is_exp_of_difference(made, str(instr.args[0]))
@@ -481,17 +481,27 @@ def invert(kernel: Kernel) -> Iterator[Kernel]:
                     yield change((*body[:position], once, *replaced(body[position:], instr, (product,))))
 
 
-def _is_exp_of_difference(made: dict[str | None, Instr], value: str) -> bool:
-    """Whether a value is exp(x - maximum of x)."""
-    power = made.get(value)
-    if power is None or power.op != "exp":
+def _is_exp_of_difference(made: Mapping[str | None, tuple[Instr, tuple[Loop, ...]]], value: str) -> bool:
+    """Whether a value is exp(x - maximum of x), of the very same elements."""
+
+    def of(name: object, op: str) -> Instr | None:
+        instr = made[str(name)][0] if str(name) in made else None
+        return instr if instr is not None and instr.op == op else None
+
+    power = of(value, "exp")
+    difference = of(power.args[0], "sub") if power else None
+    largest = of(difference.args[1], "reduce_max") if difference else None
+    if difference is None or largest is None:
         return False
-    difference = made.get(str(power.args[0]))
-    largest = made.get(str(difference.args[1])) if difference is not None and difference.op == "sub" else None
-    if difference is None or largest is None or largest.op != "reduce_max":
+    names = [str(difference.args[0]), str(largest.args[0])]
+    if names[0] == names[1]:
+        return True
+    one, other = (of(name, "load") for name in names)
+    if one is None or other is None or one.buffer != other.buffer:
         return False
-    one, other = made.get(str(difference.args[0])), made.get(str(largest.args[0]))
-    return bool(one and other and (one is other or (one.op == other.op == "load" and one.buffer == other.buffer)))
+    loop, twin = (made[name][1][-1] for name in names)
+    moved = renamed((other,), {twin.axis: to_axis(loop.axis)})[0]
+    return loop.extent == twin.extent and isinstance(moved, Instr) and moved.place() == one.place()
 
 
 def recompute(kernel: Kernel) -> Iterator[Kernel]:

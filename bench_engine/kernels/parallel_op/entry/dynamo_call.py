@@ -40,6 +40,8 @@ def compiled(settings: Settings, turns: Turns, mode: Mode, rest: Callable[..., A
     # Dynamo keeps every backend it was given for ever: these lead to no model.
     here = weakref.ref(turns)
     context: Any = torch._dynamo.optimize(backend=_backend(settings, here))
+    if not hasattr(context, "callback"):
+        raise RuntimeError("Dynamo is disabled")
     context.callback = _Frames(context.callback, own.__code__, here, mode)
     # Nor does it ever drop a code object that it compiled, with all its graphs.
     weakref.finalize(turns, reset_code, own.__code__).atexit = False
@@ -88,8 +90,9 @@ class _Frames:
                 self._give_up(f"its calls differ too much: more than {_MOST_GRAPHS} graphs")
                 return untouched
         try:
-            # Dynamo takes hooks for constants unless told otherwise; a script may add one at any time.
-            with in_silence(), config.patch(skip_nnmodule_hook_guards=False):
+            # Dynamo takes hooks for constants unless told otherwise, which a script may add at any time, and draws what
+            # numpy draws from torch's generator.
+            with in_silence(), config.patch(skip_nnmodule_hook_guards=False, use_numpy_random_stream=True):
                 return self._torchdynamo_orig_backend(frame, *rest)
         except Exception as error:
             # The model's own error meets Dynamo first; the frame then runs untouched and raises it by itself.

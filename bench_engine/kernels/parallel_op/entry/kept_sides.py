@@ -6,6 +6,7 @@ from its own first call. Files that cannot be read, or written, are as if they w
 """
 
 import hashlib
+import math
 import os
 import tempfile
 import threading
@@ -84,6 +85,8 @@ def _parsed(line: str) -> tuple[tuple[str, str], Remembered] | None:
         key, calls, side, *times = line.split("\t")
         untouched, grouped, compiled = map(float, times)
     except ValueError:
+        return None
+    if not all(0 <= time < math.inf for time in (untouched, grouped, compiled)):
         return None
     return ((key, calls), Remembered(side, (untouched, grouped, compiled))) if side in _SIDES else None
 

@@ -49,6 +49,8 @@ def obstacle(table: nn.Module, whitelist: frozenset[str]) -> str:
         return f"{_OPS[type(table)]} is not in the whitelist"
     if not all(name in table.__dict__ for name in _ATTRIBUTES[type(table)]):
         return "an attribute of it is computed"
+    if known.weight is None:
+        return "it has no weight"
     padding = known.padding_idx
     reasons = {
         "max_norm changes its table": known.max_norm is not None,

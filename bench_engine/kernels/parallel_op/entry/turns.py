@@ -258,7 +258,10 @@ class Turns:
             return _untouched(module, *args, **kwargs)
         mode = bucket[:3]
         if mode not in self._modes:
-            self._modes[mode] = self._grouped(self, mode)
+            try:
+                self._modes[mode] = self._grouped(self, mode)
+            except Exception as error:  # the call is the script's
+                self.give_up(mode, f"{type(error).__name__}: {error}")
         grouped = self._modes[mode]
         if grouped is _untouched or _foreign(args) or _foreign(kwargs.values()):
             self._kept[bucket] = _untouched
@@ -399,8 +402,12 @@ class Turns:
         """Have the compiled call take turns with the others, from the next call on."""
         mode = bucket[:3]
         if mode not in self._compiled and self._compiling is not None:
-            entered = self._compiling.call(self, mode)
-            self._compiled[mode], self._learn[mode] = entered.call, entered.learn
+            try:
+                entered = self._compiling.call(self, mode)
+            except Exception:  # it stays as it is
+                self._compiled[mode] = None
+            else:
+                self._compiled[mode], self._learn[mode] = entered.call, entered.learn
         if self._compiled.get(mode) is not None and self._modes[mode] is not _untouched:
             self._trials[bucket] = _Trial(before=self._kept.pop(bucket, _untouched))
 
