@@ -12,8 +12,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from bench_engine.kernels.gir.lowering.aten_ops import OTHERS, POINTWISE, VIEWS, ndtr
 from bench_engine.kernels.gir.lowering.lower import lower
-from bench_engine.kernels.gir.lowering.ops import OTHERS, POINTWISE, VIEWS, ndtr
 from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError
 from bench_engine.kernels.gir.region import BACKENDS
 

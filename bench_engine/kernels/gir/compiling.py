@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import copy_parts, mutates, partition, to_kernel
-from bench_engine.kernels.gir.lowering.views import size_of
+from bench_engine.kernels.gir.lowering.buffer_views import size_of
 from bench_engine.kernels.gir.program.ir import GirError, Kernel, UnsupportedError, instructions
 from bench_engine.kernels.gir.region import Region
 from bench_engine.kernels.native import extension

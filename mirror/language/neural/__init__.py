@@ -1,7 +1,7 @@
 """Small networks that turn questions into forms: the reader of the results, and the second one of other data.
 
 From outside: action_language, form_actions, items, likeness, network, other_data_reader, results_actions,
-results_grammar, results_items, results_numbers, results_phrases, results_reader, text_encoder.
+results_grammar, results_items, results_numbers, results_phrases, results_reader, text_encoder, unread.
 """
 
 import os

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import torch
 
-from bench_engine.kernels.gir.lowering.views import Operand, View, size_of
+from bench_engine.kernels.gir.lowering.buffer_views import Operand, View, size_of
 from bench_engine.kernels.gir.program import ir
 from bench_engine.kernels.gir.program.ir import (
     Address,

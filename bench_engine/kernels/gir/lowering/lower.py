@@ -10,9 +10,9 @@ from typing import Any, cast
 import torch
 from torch import fx
 
+from bench_engine.kernels.gir.lowering.aten_ops import OTHERS, POINTWISE, VIEWS, sized
+from bench_engine.kernels.gir.lowering.buffer_views import SYMBOLIC, Padded, View, size_of, symbols_of
 from bench_engine.kernels.gir.lowering.builder import Builder, Nest
-from bench_engine.kernels.gir.lowering.ops import OTHERS, POINTWISE, VIEWS, sized
-from bench_engine.kernels.gir.lowering.views import SYMBOLIC, Padded, View, size_of, symbols_of
 from bench_engine.kernels.gir.program import ir
 from bench_engine.kernels.gir.program.ir import Instr, Kernel, Loop, Statement, UnsupportedError
 

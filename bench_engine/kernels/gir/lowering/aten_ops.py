@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import torch
 
+from bench_engine.kernels.gir.lowering.buffer_views import SYMBOLIC, Padded, View, size_of
 from bench_engine.kernels.gir.lowering.builder import Builder, Nest
-from bench_engine.kernels.gir.lowering.views import SYMBOLIC, Padded, View, size_of
 from bench_engine.kernels.gir.program import ir
 from bench_engine.kernels.gir.program.ir import Address, Argument, Instr, Size, UnsupportedError
 
