@@ -104,10 +104,10 @@ def _is_doubtful(found: Sequence[Candidate]) -> bool:
     return bool(best.left) or (against and math.exp(best.second.score) < UNSURE)
 
 
-def _left_weight(reading: Candidate) -> bool:
-    """Whether words are left out that change what is meant, however likely the rest is: "not", "april", "30"."""
-    words = {*reading.left, *(reading.first.unread if reading.first else ())}
-    return any(word in NEGATIONS or word in months() or word[:1].isdigit() for word in words)
+def _left_weight(reading: Candidate) -> tuple[str, ...]:
+    """Words that are left out and change what is meant, however likely the rest is: "not", "april", "30"."""
+    words = dict.fromkeys((*reading.left, *(reading.first.unread if reading.first else ())))
+    return tuple(word for word in words if word in NEGATIONS or word in months() or word[:1].isdigit())
 
 
 def _says_all(reading: Candidate, most: float) -> bool:
@@ -139,10 +139,11 @@ def told(decision: Decision, near: Callable[[str], Sequence[str]] = lambda _: ()
     `near` gives the names that a word may have been meant for.
     """
     if decision.kind == "show":
-        own = decision.readings[0].left if len(decision.readings) == 1 else ()
+        best = decision.readings[0]
+        own = best.left if len(decision.readings) == 1 else _left_weight(best)
         left_out = tuple(dict.fromkeys((*decision.unread, *own)))
         beside = f" Left out: {_quoted(left_out)}." if left_out else ""
-        beside += " Read so, nothing is there." if decision.readings[0].empty else ""
+        beside += " Read so, nothing is there." if best.empty else ""
         if len(decision.readings) == 1:
             return f"Is this meant?{beside}"
         return f"This can be read in {len(decision.readings)} ways: which is meant?{beside}"

@@ -171,7 +171,7 @@ def _built_in(question: str, sandbox: Sandbox, now: datetime | None, so_far: Rea
         reading = _settled(replace(so_far, asked=asked), question, sandbox)
         return replace(reading, proposals=(*reading.proposals, *beside))
     if offered := proposals(shown(found)):
-        raise Shown(offered)
+        raise Shown(offered, left=found[0].read.unread)
     if empty := nothing_of_it(results_readings(question, sandbox, now) if found else ()):
         return _settled(replace(so_far, asked=empty.asked), question, sandbox)
     raise Refusal(not_known(question, sandbox.schema(), now))

@@ -21,11 +21,12 @@ _MOST_WORDS = 6  # that a refusal names
 
 
 class Shown(Ambiguity):
-    """Readings to choose from: `proposals`."""
+    """Readings to choose from: `proposals`; `left` are words that the likeliest leaves out."""
 
-    def __init__(self, proposals: tuple[Proposal, ...], sentence: str = "") -> None:
+    def __init__(self, proposals: tuple[Proposal, ...], sentence: str = "", left: Sequence[str] = ()) -> None:
         several = f"This can be read in {len(proposals)} ways: which is meant?"
-        super().__init__(sentence or (several if len(proposals) > 1 else "Is this meant?"), ())
+        beside = f" Left out: {join([f'“{word[:40]}”' for word in left[:_MOST_WORDS]])}." if left else ""
+        super().__init__(sentence or (several if len(proposals) > 1 else "Is this meant?") + beside, ())
         self.proposals = proposals
 
 

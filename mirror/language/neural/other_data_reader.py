@@ -12,7 +12,7 @@ from mirror.language.reading.held import is_contradiction, parts_of
 from mirror.query.errors import Refusal
 from mirror.query.other_data.build import Built, build
 from mirror.query.other_data.counted_once import is_counted_once
-from mirror.query.other_data.form import Asked, ColumnRef, Predicate
+from mirror.query.other_data.form import Asked, ColumnRef, Measure, Predicate
 from mirror.schema.database import Column, Database
 
 _OF_NUMBERS = ("sum", "avg", "median", "stddev")
@@ -66,6 +66,10 @@ def _is_sound(asked: Asked, database: Database) -> bool:
         return False
     if any(p.place in p.values for p in parts_of(asked, Predicate)):
         return False
+
+    rows = any(g.place is None and g.bucket is None and g.table == asked.table for g in asked.groups)
+    if rows and Measure("count", asked.table) in asked.measures:
+        return False  # the rows of a table, counted one by one
 
     def column(place: ColumnRef) -> Column:
         return database.relation(place.table).column(place.column)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,12 @@ RESULTS_WEIGHTS = Path(__file__).with_name("results.npz")
 # What tells that a negation of the question was read: "not dominated", "no more than", "without losing quality".
 _DENIED = frozenset(("not", "<>", "not in", "front", "within", "<=", ">=", "slower", "worse"))
 _SETS = ("in", "not in")
+_PLACES = frozenset(["second", "third", "fourth", "fifth", "2nd", "3rd", "4th", "5th"])
+_SUPERLATIVES = frozenset(["best", "worst", "most", "least"])
+_EACH, _SPANS = (
+    frozenset(["per", "by", "each", "every"]),
+    frozenset(["hour", "day", "week", "month", "quarter", "year"]),
+)
 _ALIKE = 2  # so many lines of actions more than readings are asked for: some say the same
 _BEFORE = RESULTS_FEATURES.index("before")
 _NAMING = frozenset(RELATION[name] for name in ("names", "part of", "like", "in literal"))
@@ -32,7 +39,7 @@ class ResultsReading:
     Attributes:
         asked: the form as it was asked.
         score: logarithm of its probability, of all the ways in which the network says it.
-        unread: numbers, times and negations that it leaves out.
+        unread: numbers, times, negations and places that it leaves out.
     """
 
     asked: QuerySpec
@@ -53,11 +60,19 @@ def network_readings(items: Items, profile: Profile, beam: int = BEAM) -> list[R
             asked = ResultsReader(line.actions, items, profile).asked()
         except (Inexpressible, KeyError):
             continue
-        one = found.setdefault(
-            _in_order(asked), ResultsReading(asked, -math.inf, unread(items, line.actions, _DENIED, before))
-        )
+        left = (*unread(items, line.actions, _DENIED, before), *_unplaced(items, asked, before))
+        one = found.setdefault(_in_order(asked), ResultsReading(asked, -math.inf, tuple(dict.fromkeys(left))))
         found[_in_order(asked)] = replace(one, score=float(np.logaddexp(one.score, line.score)))
     return sorted(found.values(), key=lambda reading: -reading.score)[:beam]
+
+
+def _unplaced(items: Items, asked: QuerySpec, first: int) -> list[str]:
+    """Words that no query over the results can hold: the "second" best, and "per day" where times are no groups."""
+    pairs = list(pairwise(token.text for token in items.tokens[first:]))
+    found = [one for one, other in pairs if one in _PLACES and (other.endswith("est") or other in _SUPERLATIVES)]
+    if asked.shape != "change" and "started_at" not in asked.dimensions:
+        found += [other for one, other in pairs if one in _EACH and other in _SPANS]
+    return found
 
 
 def _in_order(asked: QuerySpec) -> QuerySpec:

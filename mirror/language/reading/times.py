@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from mirror.language.reading.lexemes import Token
-from mirror.language.reading.when.days import BARE, PART_OF, SINCE, SURE, Period, in_order
+from mirror.language.reading.when.days import BARE, NO_YEAR, PART_OF, SINCE, SURE, Period, in_order
 from mirror.language.reading.when.periods import Periods
 
 _IN = frozenset(("in", "during", "for", "of", "on", "within", "over", "throughout", "through", "at", "dated", "by"))
@@ -150,7 +150,7 @@ class _Times(Periods):
         """A period with or without a preposition, and `2025 onwards`, `2024 or later`."""
         at = self._over(i + 1, frozenset(("the", "all", "whole", "entire"))) if self._word(i) in _IN else i
         for period in self._periods(at):
-            if self._word(i) == "over" and at == i + 1 and period.years and period.cost == BARE:
+            if self._word(at - 1) == "over" and period.years and period.cost == BARE:
                 continue  # "invoices over 2000"
             if period.to_now:
                 yield self._said(i, period.at, period.start, None, ">=", period)
@@ -212,6 +212,8 @@ class _Times(Periods):
                         end = last.end
                         years = (*first.years[:1], *last.years[-1:]) if first.years and last.years else ()
                         cost = max(first.cost, last.cost) + (_LIST_OF_MONTHS if plain else 0.0)
+                        if self._word(i) in ("from", "between"):  # "may" is no other word there
+                            cost = min(cost, NO_YEAR)
                         yield Said(i, last.at, Time(start, end, self._phrase(i, last.at), "between", years), cost)
 
     def _pairs(self, i: int, at: int) -> Iterator[tuple[Said, tuple[Said, Said]]]:
