@@ -2,6 +2,7 @@
 
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 #include <exception>
@@ -223,6 +224,8 @@ const Tensor& ServedCall::input(size_t number) const {
 bool ServedCall::can_be_served(const Lookup& lookup, const Tensor& weight) const {
   if (!is_plain(weight) || weight.dim() != 2 || lookup.padding >= weight.size(0)) return false;
   if (state_->grad && weight.is_inference()) return false;
+  // A hook would be called where the loss does not use the lookup, too.
+  if (state_->grad && !torch::autograd::impl::hooks(weight).empty()) return false;
   const at::ScalarType type = weight.scalar_type();
   if (lookup.bag && type != at::kFloat && type != at::kDouble) return false;
   const Tensor& ids = input(lookup.ids.input);

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from mirror.query.errors import Impossible
 from mirror.query.other_data import dialects, paths
-from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, Measure
+from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, Measure, Presence
 from mirror.query.other_data.joins import COMPARED, Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
@@ -41,10 +41,30 @@ class Built:
 
 def build(asked: Asked, database: Database) -> Built:
     """The statement of a question. Raises Refusal for what the database's SQL cannot say."""
-    builder = _Builder(asked, database)
+    builder = _Builder(_with_none(asked), database)
     tree, metrics, dimensions = builder.statement()
     sql = tree.sql(dialect=database.dialect, pretty=True)
     return Built(sql, tuple(metrics), tuple(dimensions), tuple(dict.fromkeys(builder.read)))
+
+
+def _with_none(asked: Asked) -> Asked:
+    """How many have fewer than so many rows of another table: those that have none are among them."""
+    if not (asked.count_groups and len(asked.groups) == len(asked.measures) == len(asked.having) == 1):
+        return asked
+    (group,), (measure,), (having,) = asked.groups, asked.measures, asked.having
+    few = having.operator in ("<", "<=") or (having.operator, having.value) == ("=", 0)
+    counted = measure == Measure("count", measure.table) and (group.place, group.bucket) == (None, None)
+    theirs = all(c.place.table == measure.table for c in asked.conditions)
+    if not (few and counted and theirs and isinstance(having.value, int)) or group.table == measure.table:
+        return asked
+    own = Presence(
+        measure.table, group.table, conditions=asked.conditions, role=group.role, count=(having.operator, having.value)
+    )
+    counting = (Measure("count", group.table),)
+    return replace(
+        asked, table=group.table, measures=counting, groups=(), conditions=(), presences=(*asked.presences, own),
+        having=(), count_groups=False,
+    )  # fmt: skip
 
 
 class _Builder(Joins):

@@ -136,3 +136,14 @@ def test_a_script_draws_from_its_own_generators_and_is_never_stopped(variables):
     found, wanted = ran(SCRIPT), ran(untouched)
     assert np.allclose(found[0], wanted[0], rtol=1e-5)
     assert found[1:] == wanted[1:]
+
+
+def test_a_hook_of_a_weight_is_not_called_where_the_loss_does_not_use_its_lookup():
+    model, seen = Rows(), []
+    model.item.weight.register_hook(lambda grad: seen.append(grad) or grad.clamp(-1, 1))
+    serve, given = served(model), ids()
+    for _ in range(4):
+        serve(model, *given)[0].sum().backward()
+    assert not seen
+    serve(model, *given)[1].sum().backward()
+    assert [grad is not None for grad in seen] == [True]

@@ -24,7 +24,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
         connection.executemany(
             "INSERT INTO customers VALUES (?, ?, ?)", [(n, f"customer {n}", day) for n, day in enumerate(days[:30])]
         )
-        rows = [(n, n % 30, day, 400.0 + 37 * n) for n, day in enumerate(days)]
+        rows = [(n, n % 25, day, 400.0 + 37 * n) for n, day in enumerate(days)]  # five customers have none
         connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
     return str(path)
 
@@ -52,6 +52,9 @@ def test_a_question_over_a_shop_is_asked_back(shop: str, question: str, word: st
         ("number of orders from January to June", 12),
         ("number of orders from May to August", 8),
         ("number of orders up to March 2024", 6),
+        ("how many customers have fewer than 3 orders", 28),
+        ("how many customers have at most 2 orders", 28),
+        ("how many customers have more than 2 orders", 2),
     ],
 )
 def test_what_is_said_plainly_is_answered(shop: str, question: str, number: int) -> None:
