@@ -389,13 +389,10 @@ def test_an_entry_that_two_processes_bring_is_there_once(engine, far: Far) -> No
     assert benchmark("fake").measurement == 1
 
 
-def test_options_of_a_cluster_and_plugins_for_one_are_refused(
-    engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", "quick", "--ray-address", "head:6379"]) == 2
-    assert "say --executor ray too" in capsys.readouterr().err
-    monkeypatch.setenv("MIRROR_PLUGINS", "")
-    path = tmp_path / "my_bag_of_ray.py"
+def test_options_of_a_cluster_and_plugins_for_one_are_refused(engine) -> None:
+    done = engine.command("run", "quick", "--ray-address", "head:6379")
+    assert (done.returncode, "say --executor ray too" in done.stderr) == (2, True), done.stderr
+    path = engine.folder / "my_bag_of_ray.py"
     path.write_text('from bench_engine.plugin import method\n@method("bag_of_ray", "a text")\nclass Bag:\n    pass\n')
-    assert main(["run", "quick", "--plugin", str(path), "--executor", "ray"]) == 2
-    assert "--executor ray does not bring" in capsys.readouterr().err
+    done = engine.command("run", "quick", "--plugin", path, "--executor", "ray")
+    assert (done.returncode, "--executor ray does not bring" in done.stderr) == (2, True), done.stderr
