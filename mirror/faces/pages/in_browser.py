@@ -53,7 +53,11 @@ _SCRIPT = (
     names.set(field, here);
     if (before && before !== here) {  // something else is asked about, in the same field
       const left = draftOf(before);
-      if (left && left.text === field.value) { bases.set(field, left.base); type(field, left.base); }
+      if (left && left.text === field.value) {
+        bases.set(field, left.base);
+        type(field, left.base);
+        if (draft) keep(field, draft);  // typing the base dropped it, and the field may not hold its base yet
+      }
     }
     if (!draft || draft.base !== field.value) return;
     bases.set(field, draft.base);
