@@ -1,5 +1,6 @@
 """Progress on standard error: one line that is rewritten on a terminal, a line per trial elsewhere."""
 
+import contextlib
 import shutil
 import sys
 import time
@@ -88,15 +89,15 @@ class Progress:
         trouble = f": {error}" if error else ""
         if not self.terminal:
             line = f"[{done}/{self.total}] {label} {status}{trouble} ({duration(seconds_left)} left)"
-            print(line, file=self.stream, flush=True)
+            self._print(line)
         elif status != "ok":
             self._rewrite("")
-            print(f"{status} {label}{trouble}", file=self.stream, flush=True)
+            self._print(f"{status} {label}{trouble}")
 
     def say(self, line: str) -> None:
         """A line that stays, beside the one that is rewritten."""
         self.close()
-        print(line, file=self.stream, flush=True)
+        self._print(line)
 
     def close(self) -> None:
         """Clear the line, so that what follows starts on an empty one."""
@@ -109,5 +110,8 @@ class Progress:
 
     def _rewrite(self, text: str) -> None:
         width = shutil.get_terminal_size().columns - 1
-        self.stream.write("\r\x1b[K" + text[:width])
-        self.stream.flush()
+        self._print("\r\x1b[K" + text[:width], end="")
+
+    def _print(self, text: str, end: str = "\n") -> None:
+        with contextlib.suppress(OSError):  # the terminal is gone; the run goes on, and its state says the rest
+            print(text, end=end, file=self.stream, flush=True)

@@ -305,7 +305,12 @@ def own_metric(name: str, text: str = "", unit: str = "", better: str = "") -> C
 
 def is_own_name(name: str) -> bool:
     """Whether a metric of a plug-in can be a column of this name, which stands in SQL as it is."""
-    return bool(_OWN_NAME.fullmatch(name)) and name not in BY_NAME and name not in _OF_VIEWS and name not in _reserved()
+    return (
+        bool(_OWN_NAME.fullmatch(name))
+        and name not in BY_NAME
+        and name not in _OF_VIEWS
+        and name not in reserved_words()
+    )
 
 
 def own_columns(rows: Iterable[tuple[str, str, str, str]]) -> tuple[Column, ...]:
@@ -314,8 +319,8 @@ def own_columns(rows: Iterable[tuple[str, str, str, str]]) -> tuple[Column, ...]
 
 
 @cache
-def _reserved() -> frozenset[str]:
-    """Words that SQL keeps for itself."""
+def reserved_words() -> frozenset[str]:
+    """Words that SQL keeps for itself, as DuckDB has them."""
     import duckdb
 
     with duckdb.connect() as connection:

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from db.record import NewerFormatError, Record, RecordError, from_json
 from db.settings import examples_dir, journal_dir
-from db.store import Store
+from db.store import Store, StoreError
 
 _PACKED = (".jsonl", ".jsonl.gz")
 # The raw timings of an entry as `to_json` writes them: nearly all of its text.
@@ -30,7 +30,7 @@ _MOST_AT_ONCE = 64 * 2**20  # bytes that a batch of records holds, about
 
 
 class JournalError(RuntimeError):
-    """The journal cannot be written; the message says what to do."""
+    """The journal cannot be written or read; the message says what to do."""
 
 
 def write(folder: Path, record: Record) -> Path:
@@ -109,11 +109,15 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Names of what a folder holds. Of some hundred thousand no path each is made."""
+    """Names of what a folder holds; none where there is no folder. Of some hundred thousand no path each is made."""
     try:
         return os.listdir(folder)
-    except OSError:  # there is none, or it cannot be read
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise JournalError(
+            f"The journal {folder.name}/ cannot be read: {error.strerror}. Mend the rights of its folder."
+        ) from error
 
 
 def read(folder: Path, trial_id: str, status: str) -> Record | None:
@@ -214,10 +218,31 @@ def open_results(url: str | None = None) -> Store:
     A new file has the example results too; a database that a team shares holds what the team has measured.
     """
     store = Store(url)
-    if store.ensure():
-        ingest(store, [journal_dir(store.url)], untimed=example_folders() if store.path else [])
-    recover(store)
+    try:
+        with _filling(store) as unfilled:
+            if store.ensure() or unfilled:
+                ingest(store, [journal_dir(store.url)], untimed=example_folders() if store.path else [])
+        recover(store)
+    except JournalError as error:
+        raise StoreError(str(error)) from error
     return store
+
+
+@contextlib.contextmanager
+def _filling(store: Store) -> Iterator[bool]:
+    """Whether a file was left amid being filled, by a process that was killed say: a mark beside it stays till then."""
+    if store.path is None:
+        yield False
+        return
+    mark = store.path.with_name(f"{store.path.name}.filling")
+    store.check_place()
+    if not store.path.exists():
+        with contextlib.suppress(OSError):  # whoever writes there says what is wrong
+            mark.parent.mkdir(exist_ok=True)
+            mark.touch()
+    yield mark.exists()
+    with contextlib.suppress(OSError):
+        mark.unlink()
 
 
 def look_into(store: Store) -> None:

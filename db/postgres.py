@@ -133,7 +133,7 @@ def fetch(connection: sa.Connection, select: str) -> pa.Table:
         text,
         # No row may be longer than a block.
         pyarrow.csv.ReadOptions(block_size=min(max(length, 1), 2**30)),
-        pyarrow.csv.ParseOptions(newlines_in_values=True),
+        pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         pyarrow.csv.ConvertOptions(
             column_types=column_types(connection, select),
             null_values=[""],

@@ -14,7 +14,7 @@ from db.plain_text import printable
 FORMAT = 1
 
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
-TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-[0-9]{1,9}")  # it becomes the name of a file, and part of what is printed
+TRIAL_ID = re.compile(r"[A-Za-z0-9_]{1,64}-(?:0|[1-9][0-9]{0,8})")  # becomes a file's name, and is printed
 
 
 class RecordError(ValueError):

@@ -70,7 +70,7 @@ def check() -> None:
 def kept_path() -> Path:
     """The file of what the page Settings keeps: MIRROR_SETTINGS, else one in `home`. Raises SettingsError."""
     given = os.environ.get("MIRROR_SETTINGS")
-    return Path(given).expanduser() if given else home() / "settings.json"
+    return _path(given) if given else home() / "settings.json"
 
 
 def kept() -> Mapping[str, str]:
@@ -121,10 +121,17 @@ def home() -> Path:
     return folder
 
 
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise SettingsError(f"There is no home folder for {text}: write the path in full.") from None
+
+
 def db_url(given: str | None = None) -> str:
     """SQLAlchemy URL of the results: as given, else MIRROR_DB, else a file in `home`. A bare path is a DuckDB file."""
     url = given or setting("MIRROR_DB") or str(home() / "mirror.duckdb")
-    return url if "://" in url else f"duckdb:///{Path(url).expanduser().resolve()}"
+    return url if "://" in url else f"duckdb:///{_path(url).resolve()}"
 
 
 def is_postgres(url: str) -> bool:
@@ -135,7 +142,7 @@ def is_postgres(url: str) -> bool:
 def journal_dir(url: str) -> Path:
     """Journal folder of a results URL: MIRROR_JOURNAL, else beside the file (`x.duckdb` -> `x.journal/`)."""
     if given := setting("MIRROR_JOURNAL"):
-        return Path(given)
+        return _path(given)
     path = url.removeprefix("duckdb:///")
     if url.startswith("duckdb:///") and path != ":memory:":
         return Path(path).with_suffix(".journal")

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_S = 10.0
 BATCH_ROWS = 50_000
+# Anybody's file may be opened, and its views may name other files.
+_CONFINED: dict[str, Any] = {"enable_external_access": "false"}
 EVERY_VIEW = dict.fromkeys(schema.EXPOSED, schema.EVERY)
 
 Opened = TypeVar("Opened")
@@ -129,6 +132,8 @@ class Store:
     def check_place(self) -> None:
         """Raises StoreError where the folder of a results file can be no other than a slip: even the one above it is
         missing."""
+        if self.path and "?" in str(self.path):
+            raise StoreError(f"DuckDB takes what follows a ? in {self.name} for something else: name another file.")
         if self.path and not self.path.parent.parent.is_dir():
             raise StoreError(
                 f"There is no folder {self.path.parent}: make it, or name another place with --db or MIRROR_DB."
@@ -141,10 +146,8 @@ class Store:
         by_id = {r.trial_id: r for r in (map(postgres.storable, records) if self.postgres else records)}
         if not by_id:
             return 0
-        own: dict[str, Mapping[str, str]] = {}
-        for record in by_id.values():
-            own |= {name: said for name, said in record.named_own_metrics().items() if said or name not in own}
         with self._connect(write=True) as connection:
+            own = tables.own_metrics_in(connection, by_id.values())
             added = tables.add(connection, by_id)
             if renewed := bool(own) and tables.know_own_metrics(connection, own):
                 migrations.create_views(connection)
@@ -259,6 +262,8 @@ class Store:
         path = str(self.path).replace("'", "''")
         self._open(lambda: connection.execute(f"ATTACH '{path}' AS stored (READ_ONLY)"), duckdb.Error)
         connection.execute("USE stored")
+        # Anybody's file may be opened: what its views and macros say must reach no other file.
+        connection.execute("SET enable_external_access = false")
 
     @staticmethod
     def _detach(connection: duckdb.DuckDBPyConnection, otherwise: str) -> None:
@@ -283,7 +288,8 @@ class Store:
         """The results file, open for reading: nobody can write to it meanwhile."""
         self._check_there()
         try:
-            with self._open(lambda: duckdb.connect(str(self.path), read_only=True), duckdb.Error) as file:
+            opened = partial(duckdb.connect, str(self.path), read_only=True, config=_CONFINED)
+            with self._open(opened, duckdb.Error) as file:
                 yield file
         except duckdb.Error as error:
             raise StoreError(self._sentence(error)) from error
@@ -333,12 +339,16 @@ class Store:
 
         from db import postgres
 
-        options: dict[str, Any] = {"connect_args": {"read_only": not write}} if self.path else {}
+        options: dict[str, Any] = {}
+        if self.path:
+            options = {"connect_args": {"read_only": not write, "config": _CONFINED}}
         try:
             if self.postgres:
                 options = postgres.engine_options(self.url, write, self.lock_wait_s)
+            # A path as it stands: in a URL, ? and % are more than text.
+            url = sa.URL.create("duckdb", database=str(self.path)) if self.path else self.url
             # A pooled connection would hold the file's lock for ever.
-            return sa.create_engine(self.url, poolclass=sa.NullPool, **options)
+            return sa.create_engine(url, poolclass=sa.NullPool, **options)
         except sa.exc.NoSuchModuleError as error:
             advice = "write postgresql+psycopg://USER@HOST/DATABASE, or the path of a DuckDB file."
             raise StoreError(f"{self._sentence(error)}; {advice}") from error

@@ -1,14 +1,15 @@
 """Tables of the results, in SQLAlchemy, and how records become their rows."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
 from db import postgres, schema
-from db.columns import COLUMNS, Column, is_own_name, own_columns
+from db.columns import COLUMNS, OWN_STEP, Column, is_own_name, own_columns
 from db.record import Record
 
 ANALYZE_FROM = 100  # new trials at once; fewer are counted by PostgreSQL in its own time
@@ -146,6 +147,26 @@ def add_timings(connection: sa.Connection, records: Sequence[Record]) -> None:
     timed = samples.c.trial_id
     known = set(connection.execute(sa.select(timed).where(timed.in_(list(lacking))).distinct()).scalars())
     _append(connection, samples, _samples([r for i, r in lacking.items() if i not in known]))
+
+
+def own_metrics_in(connection: sa.Connection, records: Iterable[Record]) -> dict[str, Mapping[str, str]]:
+    """What records say of metrics of plug-ins, the newest of each; nothing of which the store has a newer trial."""
+    own: dict[str, tuple[datetime, Mapping[str, str]]] = {}
+    for record in sorted(records, key=lambda r: r.trial["started_at"]):
+        at = record.trial["started_at"]
+        own |= {n: (at, said) for n, said in record.named_own_metrics().items() if said or n not in own}
+    if not own:
+        return {}
+    of = curve_points.c
+    newest = dict(
+        connection.execute(
+            sa.select(of.metric, sa.func.max(trials.c.started_at))
+            .select_from(curve_points.join(trials, of.trial_id == trials.c.trial_id))
+            .where(of.step == OWN_STEP, of.metric.in_(list(own)))
+            .group_by(of.metric)
+        ).all()
+    )
+    return {name: said if at >= newest.get(name, at) else {} for name, (at, said) in own.items()}
 
 
 def know_own_metrics(connection: sa.Connection, found: Mapping[str, Mapping[str, str]]) -> bool:

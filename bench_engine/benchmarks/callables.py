@@ -26,7 +26,7 @@ from torch import Tensor
 from bench_engine import plugin
 from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.modules import DEVICE
-from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError
+from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError, side_by_side
 from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
@@ -139,7 +139,7 @@ class _Callable(Subject):
         """Bytes of the inputs. Raises ValueError with a sentence where reference or inputs cannot be relied on."""
         name = self._operation.name
         inputs, again = self.inputs(seed), self.inputs(seed)
-        if len(inputs) != len(again) or not all(map(torch.equal, inputs, again)):
+        if len(inputs) != len(again) or not all(map(_equal, inputs, again)):
             raise ValueError(
                 f"The inputs of {name} differ from draw to draw: draw them by the generator that is given."
             )
@@ -157,11 +157,12 @@ class _Callable(Subject):
             inputs = [part.double() if part.is_floating_point() else part for part in inputs]
         before = [part.clone() for part in inputs]
         found = _tensors(self._operation.reference(*inputs), f"The reference of {self._operation.name} gives")
-        if not all(map(torch.equal, inputs, before)):
+        if not all(map(_equal, inputs, before)):
             raise ValueError(f"The reference of {self._operation.name} writes into its inputs: mend it.")
         given = self._operation.tolerance
         self._allowed = [self._tolerance if given is not None or _has_share(part) else 0.0 for part in found]
-        return [_real(part).double() for part in found]
+        # Whole numbers stay: float64 does not tell neighbours above 2^53 apart.
+        return [part if part.dtype == torch.int64 else _real(part).double() for part in found]
 
     # -- what a Watch asks -----------------------------------------------------------------------------------------
 
@@ -200,7 +201,7 @@ class _Callable(Subject):
         return ""
 
     def expected(self, request: Sequence[Tensor]) -> Tensor:
-        return torch.cat([part.reshape(1, -1) for part in self._reference(int(request[0]))], 1)
+        return side_by_side([part.reshape(1, -1) for part in self._reference(int(request[0]))])
 
     def unseen(self, seed: int) -> tuple[Tensor, ...]:
         return (torch.tensor([[seed]]),)
@@ -217,14 +218,18 @@ class _Callable(Subject):
         if (output := self.call(prepared)) is None:
             raise WrongResultError("is wrong: its output is None.")
         parts = self.tensors(output)
+        if [tuple(part.shape) for part in self._reference(int(request[0]))] != self._wanted:
+            raise ValueError(
+                f"The outputs of {self._operation.name} have other shapes for other inputs, and cannot be compared: "
+                "pad them to one shape."
+            )
         if fault := self.fault(parts, 1):
             raise WrongResultError(f"is wrong: its output {fault}.")
         taken = set(_given(prepared))
         if any(part.numel() and part.untyped_storage().data_ptr() in taken for part in parts):
             raise WrongResultError("is wrong: its output lies in the memory of its inputs: give memory of its own.")
         self.output_bytes = sum(part.nbytes for part in parts)
-        flat = torch.cat([part.double() for part in self.flat(parts)], 1)
-        return self.compare("output", flat, self.expected(request), 1)
+        return self.compare("output", side_by_side(self.flat(parts)), self.expected(request), 1)
 
     def compare(self, what: str, actual: Tensor, expected: Tensor, terms: int) -> float:
         """Largest absolute difference of what is named. Raises WrongResultError."""
@@ -238,8 +243,12 @@ class _Callable(Subject):
         """The same of one tensor, which may be off by a share of its largest value."""
         if not actual.numel():
             return 0.0
-        error = float((actual.double() - expected).abs().max())
-        scale = float(expected.abs().max())
+        if actual.dtype == expected.dtype == torch.int64:
+            off = actual != expected
+            error = max(float((actual - expected)[off].double().abs().max()), 1.0) if off.any() else 0.0
+        else:
+            error = float((actual.double() - expected.double()).abs().max())
+        scale = float(expected.double().abs().max())
         if not error <= share * scale:  # NaN is wrong too
             raise WrongResultError(
                 f"is wrong: its {what} differs from the reference by {error:.3g}, where values go up to {scale:.3g} "
@@ -313,6 +322,14 @@ def _tensors(found: Any, what: str) -> list[Tensor]:
 def _real(part: Tensor) -> Tensor:
     """Complex numbers as pairs, so that both parts are looked at."""
     return torch.view_as_real(part.resolve_conj()) if part.is_complex() else part
+
+
+def _equal(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors hold the same numbers; of inputs, NaN is one."""
+    if torch.equal(a, b):
+        return True
+    same_kind = a.shape == b.shape and a.dtype == b.dtype and a.is_floating_point()
+    return same_kind and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
 
 
 def _has_share(part: Tensor) -> bool:

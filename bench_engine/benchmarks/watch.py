@@ -190,9 +190,15 @@ class Watch:
         """Raises WrongResultError where an output is no plain tensor of its own."""
         with torch.no_grad():
             self._weights = self._weight_sums()
-            first = self._output(0, "")
+            one = self._subject.call(self._ready[0])  # lives while the other is made
+            first = self._parts(one, len(self._requests[0][0]), "")
             copies = [part.clone() for part in first]
-            self._output(len(self._ready) // 2, "")
+            slot = len(self._ready) // 2
+            other = self._subject.call(self._ready[slot])
+            self._parts(other, len(self._requests[slot][0]), "")
+            both = self._subject.tensors(one), self._subject.tensors(other)
+            if set.intersection(*map(_places, both)):
+                raise WrongResultError("gives its outputs in a buffer that later calls change: two are in one memory.")
             self._hold(first, copies)
             self._let_go("")
             self._same(self._output(0, ""), copies, "")
@@ -359,7 +365,8 @@ class Watch:
 
     def _same(self, parts: Sequence[Tensor], before: Sequence[Tensor], when: str) -> None:
         for part, copy in zip(parts, before, strict=True):
-            if (mark := self._mark_in(part.dtype)) is not None and (part == mark).any():
+            mark = self._mark_in(part.dtype)
+            if mark is not None and (part == mark).any() and not (copy == mark).any():  # which may be right, too
                 raise WrongResultError(
                     f"keeps outputs and gives them again: what a caller wrote into one came back{when.rstrip(',')}."
                 )
@@ -478,6 +485,11 @@ def side_by_side(parts: Sequence[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(list(parts), 1)
 
 
+def _places(parts: Sequence[Tensor]) -> set[int]:
+    """Where tensors lie in memory."""
+    return {part.untyped_storage().data_ptr() for part in parts if part.layout == torch.strided and part.numel()}
+
+
 def _norm(tensor: Tensor) -> float:
     return float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
 
@@ -501,11 +513,24 @@ def _arrays(prepared: Any) -> Iterator[np.ndarray]:
             yield from _arrays(value)
 
 
+def _others(prepared: Any) -> list[Any]:
+    """What a prepared request holds beside such arrays: plain values, and of anything else which object it is."""
+    if isinstance(prepared, np.ndarray) or (isinstance(prepared, Tensor) and prepared.layout == torch.strided):
+        return []
+    if isinstance(prepared, dict):
+        return [*prepared, *(other for value in prepared.values() for other in _others(value))]
+    if isinstance(prepared, list | tuple):
+        return [other for value in prepared for other in _others(value)]
+    return [prepared if prepared is None or isinstance(prepared, int | float | str | bytes) else id(prepared)]
+
+
 def _overwritten(old: Any, new: Any) -> bool:
     """Whether all of a prepared request could be written into the place of another, so that it comes at the same
     addresses."""
     to, what = list(_arrays(old)), list(_arrays(new))
-    if not to or [a.shape for a in to] != [a.shape for a in what] or not all(a.flags.writeable for a in to):
+    if not to or _others(old) != _others(new):
+        return False
+    if [a.shape for a in to] != [a.shape for a in what] or not all(a.flags.writeable for a in to):
         return False
     for place, values in zip(to, what, strict=True):
         place[...] = values

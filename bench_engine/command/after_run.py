@@ -100,7 +100,8 @@ def check_out(out: Path | None) -> None:
 def follow_up(options: argparse.Namespace, state: RunState, wanted: Wanted) -> bool:
     """Show what a run found, keep it where asked, and compare it. Returns whether something is as --fail-on says.
 
-    The results are safe by now: one that cannot be shown is a sentence on standard error.
+    The results are safe by now: one that cannot be shown is a sentence on standard error. Raises StoreError where they
+    cannot be read to be compared or kept.
     """
     store = Store(options.db)
     try:
@@ -116,6 +117,8 @@ def follow_up(options: argparse.Namespace, state: RunState, wanted: Wanted) -> b
             _keep(store, options.save_baseline, state)
         return is_worse
     except StoreError as error:
+        if wanted.limit is not None or options.save_baseline is not None:
+            raise  # not compared, or not kept: no success
         print(f"{error} `show {state.run_id}` shows the results later.", file=sys.stderr)
     return False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bench_engine.compare.text_table import Column, amount, line, plain, ratio_text
+from bench_engine.compare.why import environment
 from bench_engine.measure import means
 from bench_engine.measure.ratios import Ratio
 from bench_engine.report.trial_rows import Row
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MEASURED = (
     "latency_us", "latency_ci_low_us", "latency_ci_high_us", "speedup", "speedup_ci_low", "speedup_ci_high", "verdict",
-    "memory_mb", "max_abs_error", "sample_count", "started_at",
+    "memory_mb", "max_abs_error", "sample_count", "started_at", "is_baseline",
 )  # fmt: skip
 _FEW = 3
 _CELL = "padding:2px 10px;text-align:left;white-space:nowrap"
@@ -50,7 +51,7 @@ class Benched:
         """For each method but the baseline the mean of its speedups over configurations, with its 95 % interval."""
         found: dict[str, list[Ratio]] = {}
         for row in self.rows:
-            if (ratio := _speedup(row)) and row["method"] != self.baseline:
+            if ratio := self._speedup(row):
                 found.setdefault(row["method"], []).append(ratio)
         return {name: means.random_effects(of) for name, of in found.items()}
 
@@ -60,16 +61,25 @@ class Benched:
 
         return pd.DataFrame([dict(row) for row in self.rows])
 
+    def _speedup(self, row: Row) -> Ratio | None:
+        """Of one trial over this baseline; None where there is none, or one over another, which took turns with it."""
+        if row["status"] != "ok" or row["speedup"] is None or row["is_baseline"] or row["method"] == self.baseline:
+            return None
+        if environment(row).get("compared_with", self.baseline) != self.baseline:
+            return None
+        low, high = row["speedup_ci_low"], row["speedup_ci_high"]
+        return Ratio(row["speedup"], low or 0.0, high or math.inf)
+
     def headlines(self) -> list[str]:
         """One sentence for each method, and one for each failure."""
         said = []
         for name, mean in self.speedups().items():
-            own = [row for row in self.rows if row["method"] == name and _speedup(row)]
+            own = [row for row in self.rows if row["method"] == name and self._speedup(row)]
             counts = Counter(row["verdict"] or "unclear" for row in own)
             if len(own) == 1:
                 said.append(f"{name} against {self.baseline}: {ratio_text(mean)}, {next(iter(counts))}.")
                 continue
-            low, *_, high = sorted((s for row in own if (s := _speedup(row))), key=lambda ratio: ratio.value)
+            low, *_, high = sorted((s for row in own if (s := self._speedup(row))), key=lambda ratio: ratio.value)
             between = f"{ratio_text(low)} to {ratio_text(high)}"
             # Of so few the spread between configurations is hardly known: the mean has no interval to speak of.
             all_in_all = f"mean {ratio_text(mean)}" if len(own) > _FEW else between
@@ -81,11 +91,13 @@ class Benched:
         """Columns of text: method, what varies, time and speedup with their intervals, verdict."""
         rows = [row for row in self.rows if row["status"] == "ok"]
         found = [Column([name], [plain(row.get(name)) for row in rows], left=True) for name in ("method", *self.varied)]
-        found.append(Column(["time"], [amount(row["latency_us"], "µs") for row in rows]))
+        times = ["" if row["latency_us"] is None else amount(row["latency_us"], "µs") for row in rows]
+        found.append(Column(["time"], times))
         found.append(Column(["[95 % interval]"], [_interval(row) for row in rows]))
-        speedups = [_speedup(row) if row["method"] != self.baseline else None for row in rows]
+        speedups = [self._speedup(row) for row in rows]
         found.append(Column(["speedup"], [ratio_text(s) if s else "" for s in speedups], left=True))
-        found.append(Column(["verdict"], [row["verdict"] or "" for row in rows], left=True))
+        verdicts = [row["verdict"] or "" if s else "" for row, s in zip(rows, speedups, strict=True)]
+        found.append(Column(["verdict"], verdicts, left=True))
         if any(row["memory_mb"] is not None for row in rows):
             found.append(Column(["memory"], [_megabytes(row["memory_mb"]) for row in rows]))
         return found
@@ -120,14 +132,6 @@ class Benched:
             for i in range(len(columns[0].cells))
         )
         return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _speedup(row: Row) -> Ratio | None:
-    """Of one trial; None where there is none."""
-    if row["status"] != "ok" or row["speedup"] is None:
-        return None
-    low, high = row["speedup_ci_low"], row["speedup_ci_high"]
-    return Ratio(row["speedup"], low or 0.0, high or math.inf)
 
 
 def _interval(row: Row) -> str:

@@ -280,7 +280,11 @@ def _ingest(options: argparse.Namespace) -> int:
     own = _own_journal(store)
     if setting("MIRROR_JOURNAL") and not (own.is_dir() or options.paths or options.examples):
         raise journal.JournalError(f"There is no journal at {own}: mend MIRROR_JOURNAL, or run a sweep first.")
-    left_out = _merge(own, options.paths) if options.paths else 0
+    try:
+        left_out = _merge(own, options.paths) if options.paths else 0
+    except journal.JournalError:
+        journal.ingest(store, [own])  # what was copied before it
+        raise
     report = journal.ingest(store, [own, *(journal.example_folders() if options.examples else [])])
     if options.examples:
         journal.bring_timings(store)

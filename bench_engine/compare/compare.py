@@ -412,7 +412,7 @@ def start_turns(row: Row) -> list[int]:
     try:
         told = json.loads(row["environment"] or "{}").get("start_turns", [])
         return [int(turns) for turns in told]
-    except (ValueError, TypeError, AttributeError):  # what is in a journal may be anything
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):  # a journal may hold anything
         return []
 
 

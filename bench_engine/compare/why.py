@@ -76,7 +76,7 @@ def environment(row: Row) -> dict[str, Any]:
     """What is stored beside a trial's metrics; empty where that cannot be read."""
     try:
         found = json.loads(row["environment"] or "{}")
-    except (ValueError, TypeError):  # what is in a journal may be anything
+    except (ValueError, TypeError, RecursionError):  # what is in a journal may be anything
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -160,5 +160,8 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _positive(value: object) -> float:
     """A number above 0; 0.0 for whatever else a journal holds."""
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    except OverflowError:  # a whole number of hundreds of digits
+        return 0.0
     return number if 0 < number < math.inf else 0.0

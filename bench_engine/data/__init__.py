@@ -70,8 +70,10 @@ class ClickData:
     ) -> "ClickData":
         """All examples, ids (n, T) and labels (n,), parted by `test`, bool (n,); `about` are the other attributes.
 
-        Raises DataFileError where one of the parts would be empty.
+        Raises DataFileError where one of the parts would be empty, and ValueError where `test` is no such array.
         """
+        if str(test.dtype) != "bool" or test.shape != (len(labels),):
+            raise ValueError(f"{name}: test must be bool ({len(labels)},), not {test.dtype} {test.shape}.")
         if test.all() or not test.any():
             raise too_few(name)
         return cls.of_parts(name, field_rows, (ids[~test], labels[~test]), (ids[test], labels[test]), **about)
@@ -86,7 +88,8 @@ class ClickData:
         **about: Any,
     ) -> "ClickData":
         """Two parts, each (ids (n, T), labels (n,)); `about` are the other attributes."""
-        return cls(name, sum(field_rows), field_rows, train[0], train[1], test[0], test[1], **about)
+        train_labels, test_labels = (part[1].astype("float32", copy=False) for part in (train, test))
+        return cls(name, sum(field_rows), field_rows, train[0], train_labels, test[0], test_labels, **about)
 
     @property
     def num_tables(self) -> int:

@@ -9,6 +9,7 @@ def my_softmax(x): ...
 """
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ def operation(
         if before and declared.loading_now() and _code(before.reference) != _code(reference):
             raise PluginError(f"Two plug-ins declare an operation {name}: give one of them another name.")
         files = declared.files_of(reference.__module__)
-        told = text or (reference.__doc__ or name).strip().splitlines()[0]
+        told = text or declared.first_line(reference.__doc__, name)
         _operations[name] = Operation(name, told, reference, inputs, tolerance, exact, files, flops)
         return reference
 
@@ -133,7 +134,7 @@ def implements(
         of = _known(what, name)
         if takes not in ("torch", "numpy"):
             raise PluginError(f"{name} takes torch or numpy, not {takes!r}.")
-        told = text or (function.__doc__ or name).strip().splitlines()[0]
+        told = text or declared.first_line(function.__doc__, name)
         place = f"{function.__module__}:{getattr(function, '__qualname__', name)}"
         _add(name, told, place, of, sources, {})
         _implementations[name] = Implementation(of.name, function, prepare, takes)
@@ -160,8 +161,8 @@ def command(what: Callable[..., Any], name: str, text: str, words: Sequence[str]
         raise PluginError(f"The command of {name} must be a list of words with {{output}} among them.")
     file = declared.file_of(what.__module__)
     folder = Path(file).parent if file else Path.cwd()
-    scripts = [str(folder / word) for word in words[1:] if (folder / word).is_file()]
-    program = shutil.which(words[0], path=str(folder)) or shutil.which(words[0])
+    scripts = [str(folder / word) for word in words[1:] if os.path.isfile(folder / word)]  # a word may be a program
+    program = shutil.which(str(folder / words[0])) or (None if "/" in words[0] else shutil.which(words[0]))
     if program is None:
         raise PluginError(f"The command of {name} needs {words[0]}, which is not there: name a program or its path.")
     content = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:16]

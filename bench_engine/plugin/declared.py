@@ -44,6 +44,7 @@ class _Known:
     declared: dict[str, Declared] = field(default_factory=dict)
     loading: str = ""
     itself: dict[str, str] = field(default_factory=dict)  # "module:name" -> the method that it has declared itself
+    objects: dict[str, object] = field(default_factory=dict)  # "module:name" -> what stood there
     benchmarks: set[str] = field(default_factory=set)  # those of plug-ins (bench_engine.plugin.own_entries)
 
 
@@ -84,6 +85,13 @@ def method(
     """
 
     def declare(implementation: _T) -> _T:
+        place = f"{implementation.__module__}:{implementation.__qualname__}"
+        other = known.itself.get(place, name)
+        if known.loading and other != name and known.objects.get(place) is not implementation:
+            raise PluginError(
+                f"The methods {other} and {name} are two functions called {implementation.__qualname__}: give one of "
+                "them another name."
+            )
         of = (*BENCHMARKS, *sorted(known.benchmarks))
         if unknown := [b for b in benchmarks if b not in of]:
             raise PluginError(f"The method {name} cannot run in {unknown[0]}: name of {', '.join(of)}.")
@@ -92,7 +100,7 @@ def method(
             Method(
                 name,
                 text,
-                f"{module}:{implementation.__qualname__}",
+                place,
                 compressible=compressible,
                 sources=files_of(module, sources),
                 arguments=dict(arguments or {}),
@@ -100,7 +108,7 @@ def method(
             ),
             benchmarks,
         )
-        known.itself[f"{module}:{implementation.__qualname__}"] = name
+        known.itself[place], known.objects[place] = name, implementation
         return implementation
 
     return declare
@@ -126,6 +134,11 @@ def _is_again(before: Declared, entry: Method, file: str) -> bool:
     if "__main__" in (module, own):  # and what was written down of it
         return True
     return file == before.file and name == own_name and (own != module or not known.loading)
+
+
+def first_line(docstring: str | None, otherwise: str) -> str:
+    """Of a docstring, or what there is otherwise."""
+    return ((docstring or "").strip() or otherwise).splitlines()[0]
 
 
 def file_of(module: str) -> str:
@@ -171,7 +184,7 @@ def beside(path: Path) -> tuple[str, ...]:
 
 def _imported(file: Path, root: Path) -> Iterator[tuple[str, ...]]:
     """Modules that a file imports, as paths from `root`."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
             yield from (tuple(alias.name.split(".")) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

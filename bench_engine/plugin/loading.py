@@ -206,7 +206,7 @@ def _declare(module: ModuleType, plugin: Named) -> None:
         raise PluginError(f"The plug-in {plugin.target} has no {plugin.attribute}{near}")
     if not callable(implementation := getattr(module, plugin.attribute)):
         raise PluginError(f"{plugin.attribute} of {plugin.target} is no class and no function: name one of these.")
-    text = (implementation.__doc__ or "a method of one's own").strip().splitlines()[0]
+    text = declared.first_line(implementation.__doc__, "a method of one's own")
     place = f"{module.__name__}:{plugin.attribute}"
     if itself := next((n for n, d in declared.known.declared.items() if d.entry.implementation == place), ""):
         if itself == plugin.name:

@@ -10,12 +10,12 @@ def load(path): ...
 def precision(labels, scores): ...
 """
 
+import copy
 import hashlib
-import importlib
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +43,7 @@ class OwnEntry:
         place: "module:function".
         file: where it is declared.
         files: what it is made of.
+        function: itself; two functions of a module may have one name.
     """
 
     name: str
@@ -50,13 +51,13 @@ class OwnEntry:
     place: str
     file: str
     files: tuple[str, ...]
+    function: Callable[..., Any] = field(repr=False, compare=False)
 
     kind = "entry"
 
     def load(self) -> Any:
         """The function."""
-        module, _, name = self.place.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return self.function
 
     def source_hash(self) -> str:
         """Of its code. Raises OSError where a file cannot be read."""
@@ -340,7 +341,8 @@ def with_parts(source_hash: str, parts: Mapping[str, str]) -> str:
 def measured(trial: Trial, *found: Any) -> dict[str, float | str]:
     """The own metrics of a trial, of what was found; a sentence in the place of one that has no number."""
     named = {entry.name: entry for entry in own_metrics()}
-    return {name: named[name].value(*found) for name in trial.metrics if name in named}
+    # Of copies: one that works in place changes nothing for the next.
+    return {name: named[name].value(*copy.deepcopy(found)) for name in trial.metrics if name in named}
 
 
 def stored(trial: Trial, result: TrialResult) -> tuple[tuple[tuple[str, int, float], ...], dict[str, str]]:
@@ -376,14 +378,14 @@ def _check_name(kind: str, name: str, pattern: re.Pattern[str], allowed: str) ->
 
 def _about(
     kind: str, name: str, text: str, function: Callable[..., Any], sources: Sequence[str]
-) -> tuple[str, str, str, str, tuple[str, ...]]:
-    """Name, text, place, file and files of a declaration. Raises PluginError."""
+) -> tuple[str, str, str, str, tuple[str, ...], Callable[..., Any]]:
+    """Name, text, place, file, files and function of a declaration. Raises PluginError."""
     own = getattr(function, "__qualname__", "")
     if not callable(function) or not own.isidentifier():
         raise PluginError(f"The {kind} {name} must be a function of its module, where other processes find it.")
     module = function.__module__
-    told = text or (function.__doc__ or name).strip().splitlines()[0]
-    return name, told, f"{module}:{own}", declared.file_of(module), declared.files_of(module, sources)
+    told = text or declared.first_line(function.__doc__, name)
+    return name, told, f"{module}:{own}", declared.file_of(module), declared.files_of(module, sources), function
 
 
 def _add(entry: OwnEntry) -> None:

@@ -103,10 +103,10 @@ class _Taken:
         module = getattr(value, "__module__", None)
         if isinstance(value, ModuleType):
             self._imported(value.__name__, f"import {value.__name__} as {name}")
-        elif isinstance(value, type | FunctionType) and self.session.get("__name__") == module:
+        elif self.session.get("__name__") == module and isinstance(_unwrapped(value), type | FunctionType):
             self._defined(name, value)
-        elif (own := getattr(value, "__qualname__", "")) and getattr(sys.modules.get(module or ""), own, None) is value:
-            self._imported(str(module), f"from {module} import {own} as {name}")
+        elif self.session.get("__name__") != module and _is_found(value):
+            self._imported(str(module), f"from {module} import {value.__qualname__} as {name}")
         elif type(value).__module__ == "torch" and repr(value).startswith("torch."):  # dtypes, layouts
             self.imports.append("import torch")
             self.definitions.append(f"{name} = {value!r}\n")
@@ -189,3 +189,14 @@ def _codes(value: Any) -> Iterator[CodeType]:
         code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
         if isinstance(code, CodeType):
             yield code
+
+
+def _unwrapped(value: Any) -> Any:
+    """What a decorator, such as functools.cache, has wrapped."""
+    return inspect.unwrap(value) if callable(value) else value
+
+
+def _is_found(value: Any) -> bool:
+    """Whether a value is what its module has under its name."""
+    own = getattr(value, "__qualname__", "")
+    return bool(own) and getattr(sys.modules.get(getattr(value, "__module__", None) or ""), own, None) is value

@@ -38,7 +38,7 @@ class OwnTable(DataSet):
     time: str = ""
 
     def __str__(self) -> str:
-        said = {"label": self.label, "fields": ",".join(self.fields), "time": self.time}
+        said = {"label": self.label, "fields": ",".join(map(quote, self.fields)), "time": self.time}
         said |= {} if self.liked is None else {"liked": repr(self.liked)}
         told = urlencode({key: value for key, value in said.items() if value})
         return f"{self.name}={quote(str(self.path))}{_OF_FILE}{told}"
@@ -72,6 +72,7 @@ def own_table(
 ) -> OwnTable:
     """A file as a data set; this process does not know it by that. Raises DataFileError."""
     path = path.expanduser().resolve()
+    fields, liked = tuple(fields), None if liked is None else float(liked)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
@@ -99,7 +100,7 @@ def named_tables() -> Iterator[OwnTable]:
             TEXT,
             path=Path(unquote(path)),
             label=told.get("label", ""),
-            fields=tuple(filter(None, told.get("fields", "").split(","))),
+            fields=tuple(map(unquote, filter(None, told.get("fields", "").split(",")))),
             liked=float(told["liked"]) if "liked" in told else None,
             time=told.get("time", ""),
         )

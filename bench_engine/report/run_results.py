@@ -6,7 +6,7 @@ taken with the baseline; what did not take turns has none here.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -220,8 +220,11 @@ def _results(store: Store, title: str, name: str, state: RunState | None, sweep:
     own = store.own_metrics()
     _put_own(store, rows, own)
     ok = [row for row in rows if row["status"] == "ok"]
-    with_baseline = {row["benchmark"] for row in ok if row["is_baseline"]}
-    measured = [_measured(row, row["benchmark"] in with_baseline, [c.name for c in own]) for row in ok]
+    baselines: dict[str, set[str]] = defaultdict(set)
+    for row in ok:
+        if row["is_baseline"]:
+            baselines[row["benchmark"]].add(row["method"])
+    measured = [_measured(row, baselines.get(row["benchmark"], set()), [c.name for c in own]) for row in ok]
     missing = [
         Missing(_axes(row), row["status"], " ".join(str(row["error"] or "No reason is known.").split()))
         for row in rows
@@ -252,16 +255,19 @@ def _axes(row: Mapping[str, Any]) -> dict[str, Any]:
     return axes | ({"machine": row["machine"]} if row["machine"] else {})
 
 
-def _measured(row: Mapping[str, Any], with_baseline: bool, own: Sequence[str]) -> Measured:
+def _measured(row: Mapping[str, Any], baselines: Collection[str], own: Sequence[str]) -> Measured:
+    """A trial beside these baselines: a speedup over another one, which an earlier run had, is none here."""
     time_us, latency = row["latency_us"], None
+    compared_with = environment(row).get("compared_with")
+    beside = not baselines or compared_with is None or compared_with in baselines
     if time_us:
         latency = Ratio(time_us, row["latency_ci_low_us"] or 0.0, row["latency_ci_high_us"] or math.inf)
     speedup = None
-    if latency and row["baseline_latency_us"] and not row["is_baseline"]:
+    if latency and row["baseline_latency_us"] and not row["is_baseline"] and beside:
         low, high = row["speedup_ci_low"] or 0.0, row["speedup_ci_high"] or math.inf
         speedup = Ratio(row["baseline_latency_us"] / time_us, low, high)
     starts = max(1, len(start_turns(row)))
-    facts = {**row, "environment": environment(row), "speedup": speedup, "compared": with_baseline, "starts": starts}
+    facts = {**row, "environment": environment(row), "speedup": speedup, "compared": bool(baselines), "starts": starts}
     notes = tuple(sentence for sentence, applies in NOTES if latency and applies(facts))
     metrics = {name: row[name] for name in (*_STORED, *own) if row.get(name) is not None}
     if speedup:

@@ -12,13 +12,14 @@ Row = Mapping[str, Any]
 def rows_of(store: Store, trials: Sequence[tuple[str, Trial]], measured: Sequence[str]) -> tuple[Row, ...]:
     """What the results hold of trials, by their identities: of each the newest result, else the newest failure.
 
-    A row has method, axes, trial_id, status, error and the columns `measured`; a trial that never ended has none.
+    A row has method, axes, trial_id, status, error, environment and the columns `measured`; a trial that never ended
+    has none.
     """
     if not trials:
         return ()
     places = {f"identity_{number}": identity for number, (identity, _) in enumerate(trials)}
     of_these = f"identity IN ({', '.join(f':{place}' for place in places)})"
-    said = store.rows(f"SELECT identity, trial_id, status, error FROM trials WHERE {of_these}", **places)
+    said = store.rows(f"SELECT identity, trial_id, status, error, environment FROM trials WHERE {of_these}", **places)
     newest: dict[str, Row] = {}
     for row in sorted(said, key=lambda r: (r["status"] == "ok", int(r["trial_id"].rpartition("-")[2]))):
         newest[row["identity"]] = row

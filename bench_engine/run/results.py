@@ -36,7 +36,7 @@ class Results:
         """Bring into the results what the journal has and they lack: of this run, or of one that was killed."""
         try:
             report = journal.ingest(self._store, [journal_dir(self._store.url)])
-        except StoreError as error:
+        except (StoreError, journal.JournalError) as error:
             hint = "" if isinstance(error, StoreBusyError) else " The trials are safe in the journal."
             self._say(f"{error}{hint} Run `python -m bench_engine ingest` later to bring them into the results.")
         else:

@@ -173,7 +173,8 @@ class _Run:
             for found in self.executor.run(grouped(planned.trials), self.running):
                 self.keep(found, planned, sweep_row)
         finally:
-            self.update(current="", seconds_left=None)
+            with contextlib.suppress(runs.RunStateError):  # it is written once more, and this error is the second
+                self.update(current="", seconds_left=None)
             self.progress.close()
             self.results.catch_up()
         if failed and not self.cancelled:

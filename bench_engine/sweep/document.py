@@ -64,6 +64,11 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             raise yaml.constructor.ConstructorError(
                 problem=f"a number of {len(node.value)} digits", problem_mark=node.start_mark
             )
+        if re.match(r"[-+]?0[0-9_]", node.value) or ":" in node.value:
+            raise yaml.constructor.ConstructorError(
+                problem=f"{node.value:.40} would be a number to the base of 8 or 60, write it to the base of 10",
+                problem_mark=node.start_mark,
+            )
         return int(self.construct_yaml_int(node))
 
 

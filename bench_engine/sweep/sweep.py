@@ -56,7 +56,10 @@ def load(path_or_name: str) -> Sweep:
             raise SweepError("stdin is not UTF-8 text.") from None
     if not path_or_name.strip():
         raise SweepUsageError("No sweep was named: give a ready one by name, the path of a .yaml file, or - for stdin.")
-    given = Path(path_or_name).expanduser()
+    try:
+        given = Path(path_or_name).expanduser()
+    except RuntimeError:  # ~somebody whom this system does not know
+        raise SweepUsageError(f"There is no sweep file {path_or_name}.") from None
     is_path = given.suffix in (".yaml", ".yml") or len(given.parts) != 1
     path = given if is_path else SWEEPS_DIR / f"{path_or_name}.yaml"
     try:

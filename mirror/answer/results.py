@@ -37,6 +37,7 @@ from mirror.schema.own_words import OwnWord
 from mirror.schema.profile import Profile
 from mirror.schema.views import KNOWN_COLUMNS
 from mirror.sentence.summary import summarize
+from mirror.table.table import Table
 
 _CURVE_CAP = 10_000
 _MOST_TRIALS = 500  # behind a point: their ids are listed in SQL
@@ -188,16 +189,27 @@ class Results:
 
         def run() -> Answer:
             sandbox = self.source
-            machines = sandbox.schema().machines  # first: it says which metrics of plug-ins there are
+            profile = sandbox.schema()  # first: it says which metrics of plug-ins there are
             # A curve has a row for every step: of several trials more than one looks at as a table.
             table = sandbox.run(sql, row_cap=_CURVE_CAP) if spec and spec.source == "curves" else sandbox.run(sql)
             table = sampled(with_whole(table, sql, spec, sandbox.run), sql, spec, sandbox.run)
+            table = _of_its_baseline(table, spec, profile)
             failures = _failed(spec, sandbox) if spec else 0
             chart = choose(table, spec)
-            summary = summarize(table, spec, chart, failed=failures, machines=machines if spec else 0)
+            summary = summarize(table, spec, chart, failed=failures, machines=profile.machines if spec else 0)
             return replace(blank, status="answered", table=table, chart=chart, summary=summary)
 
         return ran(blank, run)
+
+
+def _of_its_baseline(table: Table, spec: QuerySpec | None, profile: Profile) -> Table:
+    """The result with the method that the benchmarks asked for compare with, which need not be the usual one."""
+    filters = [f for f in spec.filters if f.column == "benchmark" and f.operator in ("=", "in")] if spec else []
+    methods = {method for f in filters for name in f.values for method in profile.baselines.get(str(name), ())}
+    if not methods or table.domain.baseline in methods:
+        return table
+    domain = replace(table.domain, baseline=methods.pop() if len(methods) == 1 else "the baseline")
+    return replace(table, domain=domain, whole=table.whole and replace(table.whole, domain=domain))
 
 
 def _measured(plan: RunPlan, profile: Profile) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What a result holds and its chart does not show, in sentences that say how to ask for it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mirror.chart.chart_spec import ChartSpec
@@ -46,8 +47,9 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
     if chart.facet and (facets := len(shown.values(chart.facet).distinct)) > MOST_FACETS:
         hint = _hint(table, chart.facet, shown.values(chart.facet).distinct, panels(chart, shown), edited)
         sentences.append(f"{MOST_FACETS} of {facets:,} panels by {table.label(chart.facet)} are drawn{hint}.")
-    if chart.type == "bar" and not chart.facet:
-        bars = len(shown.values(chart.x).distinct) if chart.x else len(shown.rows)
+    if chart.type == "bar":
+        in_panels = Counter(shown.values(chart.facet)).values() if chart.facet else [len(shown.rows)]
+        bars = len(shown.values(chart.x).distinct) if chart.x else max(in_panels, default=0)
         if bars > MOST_BARS:
             sentences.append(f"The first {MOST_BARS} of {bars:,} bars are drawn.")
     if chart.color and chart.type != "heatmap" and len(shown.values(chart.color).distinct) > MOST_COLORS:

@@ -9,12 +9,14 @@ from mirror.data.plain_values import as_text
 
 
 def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
-    """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it."""
+    """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it.
+
+    It was made with an empty temp_directory, which cannot be changed where a file that is attached has closed the rest.
+    """
     row = connection.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
     held_mb = int(row[0] or 0) // 1_000_000 + 1 if row else 0
     for setting in (
         f"memory_limit = '{held_mb + memory_mb}MB'",
-        "temp_directory = ''",
         "TimeZone = 'UTC'",
         "python_enable_replacements = false",
         "enable_external_access = false",
@@ -37,6 +39,15 @@ def cap_memory(memory_mb: int) -> None:
     cap = held + 2 * memory_mb * 1_000_000
     resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def cap_files(most_mb: int) -> None:
+    """No file that this process writes grows beyond this: a packed file of a megabyte may hold a disk full."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_mb * 1_000_000, most_mb * 1_000_000))
 
 
 def close_the_door(connection: duckdb.DuckDBPyConnection) -> None:

@@ -89,7 +89,16 @@ def take(
     while len(rows) <= row_cap and (batch := fetch_many(min(_BATCH, row_cap + 1 - len(rows)))):
         for row in batch:
             rows.append(tuple(map(kept, row)))
-            size += sum(len(v) if isinstance(v, str | bytes) else 8 for v in rows[-1])
+            size += sum(map(_size, rows[-1]))
             if size > ANSWER_CAP:
                 return rows[:row_cap], True
     return rows[:row_cap], len(rows) > row_cap
+
+
+def _size(value: object) -> int:
+    """Bytes that a value takes, about."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return 8 + sum(_size(key) + _size(of_key) for key, of_key in value.items())
+    return 8 + sum(map(_size, value)) if isinstance(value, list | tuple) else 8

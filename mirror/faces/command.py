@@ -104,7 +104,10 @@ def _answer(given: argparse.Namespace) -> int:
                 print(printable(_no_choice(answer)), file=sys.stderr)
                 return 2
             answer = ask(answer.suggestions[given.choose - 1], db=given.db, after=answer)
-        text = json.dumps(to_json(answer), ensure_ascii=False) if given.json else as_text(answer)
+        text = as_text(answer)
+        if given.json:
+            text = json.dumps(to_json(answer), ensure_ascii=False)
+            text = text if text.isprintable() else json.dumps(to_json(answer))  # nothing that acts on a terminal
     try:
         print(text, flush=True)
     except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either

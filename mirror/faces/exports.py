@@ -17,9 +17,15 @@ _MOST_ROWS = 30  # of a table in Markdown
 
 def to_parquet(table: Table) -> bytes:
     """All rows, with their types; what is of several types in one column becomes text."""
+    import pandas as pd  # here, since it takes a while to load
+
     rows = frame(table)
     for name in rows.columns:
-        if rows[name].map(type).nunique() > 1 and rows[name].dtype == object:
+        kinds = {type(v) for v in table.values(name) if v is not None}
+        large = kinds == {int} and any(v is not None and abs(v) >= 2**63 for v in table.values(name))
+        if kinds in ({bool}, {int}) and None in table.values(name) and not large:  # pandas: text, and floats
+            rows[name] = pd.array(list(table.values(name)), dtype="boolean" if kinds == {bool} else "Int64")
+        elif large or (rows[name].dtype == object and len(kinds) > 1):
             rows[name] = rows[name].map(lambda v: None if v is None else str(v))
     out = io.BytesIO()
     rows.to_parquet(out, index=False)
@@ -37,13 +43,14 @@ def to_html(answer: Answer, origin: str) -> str:
     )
 
 
-def to_notebook(answer: Answer, db: str | None, origin: str) -> str:
+def to_notebook(answer: Answer, db: str | None, origin: str, follows: bool = False) -> str:
     """A notebook that asks the question again, shows its rows and has its SQL to change.
 
     Args:
         answer: an answer with SQL.
         db: what `ask` takes as `db`, without a password; None for the results that MIRROR_DB names.
         origin: where the answer is from, in one line.
+        follows: it is a follow-up's, which cannot be asked by itself: the notebook has its SQL alone.
     """
     question, source = repr(printable(answer.question)), repr(db and printable(db))
     lines = printable(answer.sql or "", keep="\n").splitlines(keepends=True)
@@ -54,7 +61,7 @@ def to_notebook(answer: Answer, db: str | None, origin: str) -> str:
         ),
         _cell("code", f"from mirror import ask\nfrom mirror.answer.answering import run_sql\n\ndb = {source}"),
     ]
-    if answer.engine != "sql":
+    if answer.engine != "sql" and not follows:
         cells.append(_cell("code", f"answer = ask({question}, db=db)\nanswer"))
     cells.append(_cell("code", f"sql = (\n    {sql}\n)\nanswer = run_sql(sql, db=db, question={question})\nanswer"))
     cells.append(_cell("code", "answer.frame()"))

@@ -4,6 +4,8 @@ What is changed is the query as it was asked, before it was completed: then its 
 the benchmark of the answer, since what can be chosen is what was measured there.
 """
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -175,8 +177,11 @@ def _value(entry: catalog.Entry, given: object) -> Value:
         raise SpecError(f"{entry.label} is true or false, not {text}.")
     if entry.type not in ("integer", "real"):
         return text
+    thousands = re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", text)  # a comma before decimals is none of these
     try:
-        number = float(text.replace(",", ""))
+        number = float(text.replace(",", "") if thousands else text)
+        if not math.isfinite(number):
+            raise ValueError
     except ValueError:
         raise SpecError(f"{entry.label} takes a number, not {text}.") from None
     return int(number) if number.is_integer() else number

@@ -3,6 +3,7 @@
 import difflib
 import re
 
+from db.columns import reserved_words
 from db.schema import EXPOSED
 from mirror.schema import catalog
 from mirror.schema.database import Database
@@ -39,7 +40,7 @@ def names_of_database(database: Database) -> Names:
         (name, f"{kind}, {', '.join(held[:2])}{' …' if len(held) > 2 else ''}")
         for (name, kind), held in columns.items()
     ]
-    return tuple((_written(name), note) for name, note in (*tables, *sorted(told)))[:_MOST_NAMES]
+    return tuple((written(name), note) for name, note in (*tables, *sorted(told)))[:_MOST_NAMES]
 
 
 def place_of_mistake(message: str, sql: str) -> tuple[int, int] | None:
@@ -52,9 +53,10 @@ def place_of_mistake(message: str, sql: str) -> tuple[int, int] | None:
     return None
 
 
-def _written(name: str) -> str:
+def written(name: str) -> str:
     """As SQL takes it: in quotes where it would be read as something else."""
-    return name if re.fullmatch("[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
+    is_plain = re.fullmatch("[a-z_][a-z0-9_]*", name) and name not in reserved_words()
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
 
 
 def changed_lines(before: str, after: str) -> list[str]:

@@ -229,15 +229,15 @@ def literal(value: Value) -> str:
     return repr(value)
 
 
-def format_sql(sql: str) -> str:
-    """SQL laid out one clause a line; text that cannot be parsed comes back as it is."""
+def format_sql(sql: str, dialect: str = "duckdb") -> str:
+    """SQL of a dialect laid out one clause a line; text that cannot be parsed comes back as it is."""
     import sqlglot  # takes a third of a second: only the person who presses Format waits for it
 
-    if len(re.findall(r"\bjoin\b", sql, re.IGNORECASE)) > _MOST_JOINS:
+    if len(re.findall(r"join\b", sql, re.IGNORECASE)) > _MOST_JOINS:
         return sql
     try:
-        return sqlglot.transpile(sql, read="duckdb", write="duckdb", pretty=True)[0]
-    except (sqlglot.errors.SqlglotError, RecursionError, IndexError):
+        return ";\n".join(sqlglot.transpile(sql, read=dialect, write=dialect, pretty=True)) or sql
+    except (sqlglot.errors.SqlglotError, RecursionError):
         return sql
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mirror.query.change import TIMED, change_columns
 from mirror.query.filter_words import no_rows
 from mirror.query.spec import QuerySpec
-from mirror.table.numbers import describe, format_value
+from mirror.table.numbers import describe, format_factor, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, join, moment, shortened, who
@@ -195,7 +195,7 @@ def _mean_change(metric: Column, changes: Sequence[tuple[float, float]]) -> str:
     """`1.31x over 12 configurations`, `-0.0021 over 3 configurations`, `2x, 20 µs against 10 µs`."""
     mean = _mean(metric, changes)
     ratio = _has_ratio(metric, changes)
-    text = f"{mean:.3g}x" if ratio else f"{'+' if mean >= 0 else '-'}{format_value(metric, abs(mean))}"
+    text = format_factor(mean) if ratio else f"{'+' if mean >= 0 else '-'}{format_value(metric, abs(mean))}"
     if all(a == b for a, b in changes):
         text = "the same"
     if len(changes) == 1:

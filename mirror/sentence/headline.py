@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.configurations import Configuration, by, configurations
 from mirror.query.roles import Roles, differing, roles_of
@@ -13,7 +14,7 @@ from mirror.query.spec import QuerySpec, Question
 from mirror.sentence.firsts import first_two
 from mirror.sentence.rivals import baselines_of, number_of_rivals, paired
 from mirror.sentence.verdicts import has_verdicts
-from mirror.table.numbers import cut_middle, describe, format_value
+from mirror.table.numbers import cut_middle, describe, format_factor, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, in_words, join, superlative
@@ -24,6 +25,7 @@ _LONGEST_NAME = 60  # of what is named in it
 _LONGEST_PLACE = 44  # of a cell
 _AHEAD = ("There is", "One machine")  # how sentences begin that say what is not there
 _FEW_PLACES = 12  # so many places along x have a line each
+_STOP = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,15 @@ def headline(table: Table, question: Question | None, chart: ChartSpec | None, s
         chart: the chart below.
         summary: its sentences: what has no number of its own to begin with is told by the first of them.
     """
-    told = _told(table, question, chart, summary)
-    return replace(told, limits=_limits(summary, told.text))
+    sentences = _sentences(summary, table.everything)
+    told = _told(table, question, chart, sentences)
+    return replace(told, limits=_limits(sentences, told.text))
 
 
-def _told(table: Table, question: Question | None, chart: ChartSpec | None, summary: str) -> Headline:
+def _told(table: Table, question: Question | None, chart: ChartSpec | None, sentences: Sequence[str]) -> Headline:
     every, roles = table.everything, roles_of(table, question)
     shape = question.shape if question else None
-    told = Headline(_first_sentence(summary))
+    told = Headline(_first_sentence(sentences))
     single = sum(every.tallies) <= 1
     if single or not roles.metrics or shape in ("change", "rows", "count", "relative", "front"):
         return told
@@ -80,15 +83,23 @@ def _told(table: Table, question: Question | None, chart: ChartSpec | None, summ
     return _ends(every, roles, chart) or told
 
 
-def _first_sentence(summary: str) -> str:
-    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", summary)
+def _sentences(summary: str, table: Table) -> list[str]:
+    """The sentences of a summary. A full stop within a value or a label ends none: St. Louis, J. Smith."""
+    held = {plain_text(v) for name in table.names for v in table.values(name).different if isinstance(v, str)}
+    held |= {column.label for column in table.columns}
+    for text in sorted(filter(_STOP.search, held), key=len, reverse=True):
+        summary = summary.replace(text, _STOP.sub("\0", text))
+    return [sentence.replace("\0", " ") for sentence in _STOP.split(summary)]
+
+
+def _first_sentence(sentences: Sequence[str]) -> str:
     first = next((s for s in sentences if not s.startswith(_AHEAD)), sentences[0])
     return cut_middle(first, 2 * _LONGEST)
 
 
-def _limits(summary: str, told: str) -> str:
-    """The sentences of a summary that must not be missed: what of the question is not there, and what it rests on."""
-    first, *more = sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", summary)
+def _limits(sentences: Sequence[str], told: str) -> str:
+    """Those sentences that must not be missed: what of the question is not there, and what it rests on."""
+    first, *more = sentences
     ahead = [first] if first.startswith(_AHEAD) else []
     last = sentences[-1:] if more else []
     return " ".join(s for s in (*ahead, *last) if s not in told)
@@ -284,10 +295,11 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> Headline | None:
     )
     what = f"{of.label} {how}" if len(medians) == 1 else f"keeps the most {of.label}: {how}"
     name = describe(table.column(rival), first) + (":" if len(medians) == 1 else "")
-    text = f"{name} {what} at {price:.3g}x its {table.label(cost)} (median of {counted(n, table.domain.kind)})."
+    behind = counted(n, table.domain.kind)
+    text = f"{name} {what} at {format_factor(price)} its {table.label(cost)} (median of {behind})."
     facts = [
-        (describe(table.column(rival), m), f"{medians[m][0]:.3g}x", _signed(of, medians[m][1]), f"{medians[m][2]:,}")
-        for m in order
+        (describe(table.column(rival), m), format_factor(price), _signed(of, gain), f"{n:,}")
+        for m, (price, gain, n) in ((m, medians[m]) for m in order)
     ]
     columns = (f"against {baseline}", table.label(cost), of.label, f"{table.domain.kind}s")
     return _with(text, columns, facts)
@@ -313,7 +325,8 @@ def _two(table: Table, roles: Roles) -> Headline | None:
         ratio = bool(column.unit) and all(a > 0 and b > 0 for a, b in pairs)
         values = sorted(a / b if ratio else a - b for a, b in pairs)
         shown = [
-            f"{v:.3g}x" if ratio else _signed(column, v) for v in (statistics.median(values), values[0], values[-1])
+            format_factor(v) if ratio else _signed(column, v)
+            for v in (statistics.median(values), values[0], values[-1])
         ]
         most = max(most, len(pairs))
         parts.append(f"{column.label} {shown[0]}")

@@ -8,7 +8,7 @@ from mirror.chart.configurations import by, configurations
 from mirror.query.roles import Roles, differing
 from mirror.query.spec import QuerySpec
 from mirror.sentence.configuration_words import members
-from mirror.table.numbers import describe, format_value
+from mirror.table.numbers import describe, format_factor, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value, is_number
 from mirror.table.wording import capital, counted, join, shortened, where
@@ -65,7 +65,7 @@ def outcome_in_words(metric: Column, values: Sequence[float]) -> str:
 
 def _one(metric: Column, value: float) -> str:
     if metric.unit:
-        return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
+        return format_factor(value)
     return f"{'+' if value > 0 else ''}{format_value(metric, value)}"
 
 

@@ -93,6 +93,11 @@ def format_number(value: float, exact: bool = False, fraction: bool = False) -> 
     return f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
 
 
+def format_factor(value: float) -> str:
+    """How many times: `0.123x`, `3.21x`, `1,500x`."""
+    return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
+
+
 def is_year(column: Column) -> bool:
     """Whether a column is named for years, which have no thousands separator."""
     return column.name.lower().rpartition("_")[2] == "year"
@@ -137,7 +142,8 @@ def describe(column: Column, value: Value | None) -> str:
 
 
 def _short(value: float) -> str:
+    rounded = float(f"{value:.3g}")  # 999.7 million are a billion
     for start, suffix in ((1e15, ""), (1e12, "T"), (1e9, "G"), (1e6, "M")):
-        if abs(value) >= start:
-            return f"{value / start:.3g}{suffix}" if suffix else f"{value:.3g}"
+        if abs(rounded) >= start:
+            return f"{rounded / start:.3g}{suffix}" if suffix else f"{rounded:.3g}"
     raise ValueError(f"{value!r} is below a million")

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Sequence
 
-from mirror.table.numbers import describe, format_value
+from mirror.table.numbers import describe, format_factor, format_value
 from mirror.table.table import Column, Table
 from mirror.table.values import Value
 
@@ -98,6 +98,5 @@ def difference(metric: Column, value: float, base: float) -> str:
     if value == base:
         return "the same"
     if metric.unit and value > 0 and base > 0:
-        ratio = value / base
-        return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+        return format_factor(value / base)
     return f"{format_value(metric, abs(value - base))} {'lower' if value < base else 'higher'}"

@@ -94,3 +94,15 @@ def test_time_left_is_right_within_a_quarter_after_a_fifth_of_a_sweep(seed: int)
         for _ in range(size):
             left.ended("lookup", 5.0, taken / size)
     assert left.seconds() == pytest.approx(0, abs=1e-6)
+
+
+def test_a_terminal_that_is_gone_stops_nothing() -> None:
+    class Gone(Terminal):
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    progress = Progress(2, Gone())
+    progress.running(0, "a", 10)
+    progress.ended(1, "a", "failed", "It broke.", 5)
+    progress.say("b")
+    progress.close()

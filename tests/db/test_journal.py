@@ -275,6 +275,35 @@ def test_results_that_are_there_are_opened_as_they_are(folder: Path, store: Stor
     assert seeds(journal.open_results(store.url)) == []
 
 
+def test_a_first_start_that_was_killed_is_made_up_for(folder: Path, store: Store, examples: Path) -> None:
+    write(examples, make_record(99))
+    write(folder, make_record(1))
+    killed = f"""
+import os
+from db import journal
+journal.ingest = lambda *_, **__: os._exit(9)
+journal.open_results({store.url!r})
+"""
+    assert subprocess.run([sys.executable, "-c", killed], cwd=ROOT, check=False).returncode == 9
+    assert store.path
+    assert store.path.exists()
+    assert seeds(journal.open_results(store.url)) == [1, 99]
+    assert [p.name for p in store.path.parent.glob("*.filling")] == []
+    write(folder, make_record(2))
+    assert seeds(journal.open_results(store.url)) == [1, 99], "opened as it is from now on"
+
+
+def test_a_journal_that_cannot_be_read_is_not_an_empty_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, make_record(1))
+
+    def denied(_: object) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(JournalError, match=r"cannot be read: Permission denied\. Mend the rights"):
+        attempts([folder])
+
+
 def test_results_that_lost_their_log_get_the_journal_again(folder: Path, store: Store, examples: Path) -> None:
     write(examples, make_record(99))
     ingest(store, [folder])

@@ -110,3 +110,12 @@ def test_an_export_says_what_they_mean(any_store: Store, tmp_path: Path) -> None
     field = pq.read_schema(tmp_path / "x.parquet").field("ndcg")
     assert field.metadata[b"comment"].decode() == "how well it's ranked: 100 % [x]"
     assert pq.read_table(tmp_path / "x.parquet").column("ndcg").to_pylist() == [0.5]
+
+
+def test_the_newest_trial_says_what_a_metric_means_whichever_comes_last(any_store: Store) -> None:
+    newer = {"ndcg": {"text": "new", "unit": "", "better": "lower"}}
+    any_store.add([with_metrics(2, newer, ndcg=0.5)])
+    any_store.add([with_metrics(1, ndcg=0.5)])
+    assert [(c.text, c.better) for c in any_store.own_metrics()] == [("new", "lower")]
+    any_store.add([with_metrics(4, newer, depth=1.0), with_metrics(3, {"depth": SAID["ndcg"]}, depth=1.0)])
+    assert [(c.name, c.text) for c in any_store.own_metrics()] == [("depth", SAID["ndcg"]["text"]), ("ndcg", "new")]

@@ -464,3 +464,14 @@ def test_another_database_through_sqlalchemy(tmp_path: Path) -> None:
     with store.reader("trials", ("seed", "method")) as batches:
         assert batches.schema.names == ["seed", "method"]
         assert batches.read_all().num_rows == 2
+
+
+def test_a_path_is_one_file_whatever_it_is_called(tmp_path: Path) -> None:
+    for name in ("a%41.duckdb", "aA.duckdb", "a b#c.duckdb"):
+        store = Store(str(tmp_path / name))
+        store.ensure()
+        assert store.add([make_record(1)]) == 1
+        assert store.trial_ids() == ["0001-1"]
+    assert len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(StoreError, match=r"what follows a \? in what\?.duckdb for something else: name another file"):
+        Store(str(tmp_path / "what?.duckdb")).ensure()

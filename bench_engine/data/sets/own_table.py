@@ -42,7 +42,7 @@ def load(
     """
     table = _table(path, label, fields, time)
     labels = _labels(path, label, table[label], liked)
-    ids_of = [_numbered(table[column]) for column in table.column_names if column not in (label, time)]
+    ids_of = [_ids(path, column, table[column]) for column in table.column_names if column not in (label, time)]
     order = _order(path, time, table[time]) if time else np.random.default_rng(DATA_SEED).permutation(len(labels))
     labels, ids_of = labels[order], [ids[order] for ids in ids_of]
     test = np.arange(len(labels)) >= np.ceil(TRAIN_SHARE * len(labels))
@@ -101,6 +101,8 @@ def _header(path: Path) -> tuple[list[str], str]:
     """(columns, delimiter) of a text file."""
     with open_text(path) as source:
         first = source.read(1 << 16).partition(b"\n")[0].removeprefix(b"\xef\xbb\xbf").rstrip(b"\r")
+    if b"\r" in first:
+        raise DataFileError(f"{path.name} has carriage returns within its first line: end its lines with newlines.")
     try:
         line = first.decode()
     except UnicodeDecodeError:
@@ -129,6 +131,15 @@ def _damaged(path: Path, error: Exception) -> DataFileError:
 # -- values --------------------------------------------------------------------------------------------------------
 
 
+def _ids(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
+    try:
+        return _numbered(column)
+    except pa.ArrowException:
+        raise DataFileError(
+            f"{path.name}: the column {name} holds no single values but {column.type}: leave it out of the fields."
+        ) from None
+
+
 def _numbered(column: pa.ChunkedArray) -> np.ndarray:
     """A number for each different value, int64 (n,)."""
     if pa.types.is_dictionary(column.type):
@@ -149,7 +160,8 @@ def _order(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Places of the rows by time; equal times keep the order of the file."""
     times = _numbers(column)
     if np.isnan(times).all():  # texts, whose order is that of times where they are written largest unit first
-        times = np.unique(column.to_pandas().astype(str), return_inverse=True)[1]
+        texts = [t.decode("utf-8", "replace") if isinstance(t, bytes) else str(t or "") for t in column.to_pylist()]
+        times = np.where([not t.strip() for t in texts], np.nan, np.unique(texts, return_inverse=True)[1])
     if (wrong := np.isnan(times)).any():
         raise _unfit(path, name, column, wrong, "a time")
     return np.argsort(times, kind="stable")
@@ -162,7 +174,7 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_temporal(column.type):
         column = pc.cast(column, pa.int32() if pa.types.is_time32(column.type) else pa.int64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type):
-        return np.asarray(pc.cast(column, pa.float64()).to_numpy())
+        return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())  # nanoseconds need not be told apart
     coded = column.combine_chunks().dictionary_encode()
     return np.array([*map(_number, coded.dictionary.to_pylist()), np.nan])[np.asarray(coded.indices.fill_null(-1))]
 

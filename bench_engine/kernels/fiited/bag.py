@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from bench_engine.kernels.fiited import arguments, budget, pruning, saved, storage
 from bench_engine.kernels.fiited.pruning import Policy, PruneEvent, PruneForecast
 from bench_engine.kernels.fiited.saved import State
-from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone
+from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone, is_sharing
 
 SCORES = ("gradient", "frequency*gradient", "frequency")
 WARM_START = (3, 30, 300)  # steps with a prune event beside those that `interval` divides
@@ -188,7 +188,8 @@ class FIITEDEmbeddingBag(nn.Module):
         table = torch.empty(len(which), self.embedding_dim, dtype=torch.float32, device=self.anchor.device)
         for part in range(0, len(which), _ROWS_AT_ONCE):
             some = which[part : part + _ROWS_AT_ONCE]
-            table[part : part + len(some)] = self._storage.forward(some, torch.arange(len(some) + 1), False)
+            ends = torch.arange(len(some) + 1, device="cpu")
+            table[part : part + len(some)] = self._storage.forward(some, ends, False)
         return table
 
     def live_mask(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
@@ -302,7 +303,8 @@ class FIITEDEmbeddingBag(nn.Module):
     def bytes_by_kind(self) -> dict[str, int]:
         """Bytes in use: weights, index (addresses), utilities, owners, optimizer, other (ages, admission filter)."""
         sizes = dict(self._storage.bytes())
-        return dict(zip(sizes, self._reduce(torch.tensor([*sizes.values()])).tolist(), strict=True))
+        counts = torch.tensor([*sizes.values()], device="cpu")
+        return dict(zip(sizes, self._reduce(counts).tolist(), strict=True))
 
     def memory_bytes(self) -> int:
         """All bytes but those of the optimizer."""
@@ -317,7 +319,7 @@ class FIITEDEmbeddingBag(nn.Module):
         """
         rows = self._reduce(self._storage.live_histogram())
         rows[0] = self.num_embeddings - rows[1:].sum()  # a storage may know only a part of the rows
-        chunks, vectors = float(rows @ torch.arange(self.num_chunks + 1)), float(rows[1:].sum())
+        chunks, vectors = float(rows @ torch.arange(self.num_chunks + 1, device="cpu")), float(rows[1:].sum())
         dimensions = chunks * self.chunk_width / max(vectors, 1.0)
         found = {"live_chunks": chunks, "live_vectors": vectors, "live_dimensions": dimensions}
         found |= {f"live_rows_{m}": float(count) for m, count in enumerate(rows)}
@@ -354,14 +356,26 @@ class FIITEDEmbeddingBag(nn.Module):
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state. One of a larger budget is pruned to this one by utility. Raises ValueError."""
         loaded, rule = saved.cut(self, self._checked(state), self._reduce), str(state["rule"])
-        if rule and rule != self.rule:
+        changes, own = bool(rule) and rule != self.rule, list[Tensor]()
+        if changes:
+            own = list(self._storage.state())
             self._storage.set_slots(rule, self._slot_value)
-            self.rule = rule
         elif not rule and self.rule:  # saved before it had an optimizer
             loaded = loaded._replace(
-                slots=torch.full((len(loaded.weights), self._storage.slot_width()), self._slot_value)
-            )
-        self._storage.load_state(list(loaded))
+                slots=torch.full(
+                    (len(loaded.weights), self._storage.slot_width()), self._slot_value, dtype=torch.float32,
+                    device="cpu",
+                )
+            )  # fmt: skip
+        try:
+            self._storage.load_state(list(loaded))
+        except BaseException:
+            if changes:  # as it was: sgd has no slots, as no optimizer has
+                self._storage.set_slots(self.rule or "sgd", self._slot_value)
+                self._storage.load_state(own)
+            raise
+        if changes:
+            self.rule = rule
         self.step_count, self.utility_scale = int(state["step_count"]), float(state["utility_scale"])
         self._recorded.clear()
 
@@ -388,6 +402,8 @@ class FIITEDEmbeddingBag(nn.Module):
                 f"a FIITED table stays float32 on {'the CPU' if own.type == 'cpu' else own}: leave it out of the move "
                 f"to {moved.dtype}, {moved.device}"
             )
+        if own.type == "cpu" and is_sharing(fn):
+            self.share_memory()
         return self
 
     def share_memory(self) -> "FIITEDEmbeddingBag":
@@ -405,7 +421,7 @@ class FIITEDEmbeddingBag(nn.Module):
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _make_storage(self) -> Any:
-        ends = torch.tensor(self.rows_of_tables).cumsum(0).tolist()
+        ends = torch.tensor(self.rows_of_tables, device="cpu").cumsum(0).tolist()
         return storage.make(
             self.layout,
             ends,
@@ -480,8 +496,8 @@ class FIITEDEmbeddingBag(nn.Module):
 
     def _rows(self, rows: Tensor | Sequence[int] | None) -> Tensor:
         if rows is None:
-            return torch.arange(self.num_embeddings)
-        which = torch.as_tensor(rows, dtype=torch.int64).reshape(-1).contiguous()
+            return torch.arange(self.num_embeddings, device="cpu")
+        which = torch.as_tensor(rows, dtype=torch.int64, device="cpu").reshape(-1).contiguous()
         wrong = (which < 0) | (which >= self.num_embeddings)
         if wrong.any():
             at = int(wrong.nonzero()[0])

@@ -25,13 +25,13 @@ def budgets(rows: Sequence[int], num_chunks: int, pruning_ratio: float, scope: s
         raise ValueError(
             f"pruning_ratio {pruning_ratio!r} leaves no chunk of {min(sizes)} to a {scope} budget: choose a lower one"
         )
-    return torch.tensor(found)
+    return torch.tensor(found, device="cpu")
 
 
 def first_rows(rows: Sequence[int], num_chunks: int, budgets: Tensor, scope: str) -> Tensor:
     """Rows that live at the start, with all their chunks, as far as budgets go: evenly spread, in order, int64."""
     if scope == "table":
-        starts = [0, *torch.tensor(rows).cumsum(0).tolist()]
+        starts = [0, *torch.tensor(rows, device="cpu").cumsum(0).tolist()]
         return torch.cat(
             [start + _spread(r, int(b) // num_chunks) for start, r, b in zip(starts, rows, budgets, strict=False)]
         )
@@ -39,4 +39,4 @@ def first_rows(rows: Sequence[int], num_chunks: int, budgets: Tensor, scope: str
 
 
 def _spread(rows: int, count: int) -> Tensor:
-    return torch.arange(count) * rows // max(count, 1)
+    return torch.arange(count, device="cpu") * rows // max(count, 1)

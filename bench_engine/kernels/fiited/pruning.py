@@ -90,12 +90,12 @@ def prune(
     number. Rows without a live chunk keep their utilities only if they are among the best `candidates`. What moved is
     told chunk by chunk where it is to be `listed`, for lists may be as large as a table.
     """
-    nothing = torch.empty(0, dtype=torch.int64)
+    nothing = torch.empty(0, dtype=torch.int64, device="cpu")
     expired = storage.age() if policy.ttl else nothing
     keep = thresholds(storage, policy.budgets, policy.chunks, reduce)
     moves = reduce(storage.moves(keep))
     budget = int(policy.budgets.sum())
-    moved = int(moves.amax(1).sum()) + int(reduce(torch.tensor([len(expired)])))
+    moved = int(moves.amax(1).sum()) + int(reduce(torch.tensor([len(expired)], device="cpu")))
     skipped = moved < policy.min_turnover * budget
     evicted, admitted, weights = nothing, nothing, torch.empty(0, 0)
     if not skipped:
@@ -112,7 +112,7 @@ def prune(
         expired=expired,
         evicted_weights=weights,
         turnover=0.0 if skipped else moved / budget,
-        live=int(reduce(torch.tensor([storage.live()]))),
+        live=int(reduce(torch.tensor([storage.live()], device="cpu"))),
     )
 
 
@@ -126,7 +126,7 @@ def forecast(
         pruning_ratio=pruning_ratio,
         budget=int(budgets.sum()),
         threshold=ranking.utility_of(keep) * scale,
-        live=int(reduce(torch.tensor([storage.live()]))),
+        live=int(reduce(torch.tensor([storage.live()], device="cpu"))),
         evicted=evicted,
         admitted=admitted,
     )
@@ -147,4 +147,4 @@ def row_threshold(storage: Any, candidates: int, rows: int, reduce: Reduce) -> T
     def histogram(digit: ranking.Digit, prefix: Tensor) -> Tensor:
         return reduce(storage.histogram(True, digit.of_id, digit.shift, digit.bits, prefix))
 
-    return ranking.thresholds(histogram, torch.tensor([candidates]), rows)
+    return ranking.thresholds(histogram, torch.tensor([candidates], device="cpu"), rows)

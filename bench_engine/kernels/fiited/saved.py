@@ -89,11 +89,11 @@ def unpack(bag: "FIITEDEmbeddingBag", packed: Mapping[str, Any]) -> State:
 
 def cut(bag: "FIITEDEmbeddingBag", state: State, reduce: Reduce) -> State:
     """Evict what the table's budgets do not hold: the chunks of least utility, of equals those of higher number."""
-    chunk = torch.arange(bag.num_chunks)
+    chunk = torch.arange(bag.num_chunks, device="cpu")
     live = (state.live.unsqueeze(1) >> chunk & 1).bool()
     at = live.flatten().nonzero().squeeze(1)  # in the order of the weights
     row, place = state.rows[at // bag.num_chunks], at % bag.num_chunks
-    ends = torch.tensor(bag.rows_of_tables).cumsum(0)
+    ends = torch.tensor(bag.rows_of_tables, device="cpu").cumsum(0)
     group = {"global": torch.zeros_like(at), "column": place}.get(bag.scope)
     if group is None:
         group = torch.searchsorted(ends, row, right=True)

@@ -136,6 +136,11 @@ def begins_batch(parameter: torch.Tensor) -> bool:
     return parameter.grad is None and torch._C._current_graph_task_id() == -1
 
 
+def is_sharing(fn: Callable[[torch.Tensor], torch.Tensor]) -> bool:
+    """Whether what a module does to its tensors is to share their memory, as share_memory() of a model does."""
+    return bool(fn(torch.empty(1, device="cpu")).is_shared())
+
+
 def check_alone(name: str, instead: str) -> None:
     """Raises RuntimeError where a table is in the forward pass of a model that several processes have copies of."""
     around = DistributedDataParallel._get_active_ddp_module()

@@ -19,7 +19,7 @@ from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import copy_parts, mutates, partition, to_kernel
 from bench_engine.kernels.gir.lowering.buffer_views import size_of
 from bench_engine.kernels.gir.program.ir import GirError, Kernel, UnsupportedError, instructions
-from bench_engine.kernels.gir.region import Region
+from bench_engine.kernels.gir.region import Region, device_of
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
 
@@ -168,7 +168,8 @@ def _compare(graph: Graph, fn: Callable[..., Any], args: Sequence[Tensor]) -> No
     if backend is None or backend.language == "C++" or sorted(graph.places or ()) == [*range(len(args))]:
         return
     graph.call(*args)  # decides
-    own, original = backend.measure([lambda: graph.call(*args), lambda: fn(*args)])
+    with device_of(args[0]):
+        own, original = backend.measure([lambda: graph.call(*args), lambda: fn(*args)])
     if original <= own:
         graph.call, graph.places = fn, None
         graph.left.append("the whole runs as it is, which is faster")

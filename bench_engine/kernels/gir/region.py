@@ -6,6 +6,7 @@ The first call of each bucket of batch sizes decides: from the cache, or by meas
 import ctypes
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -31,6 +32,8 @@ _MOST_LAYOUTS = 100  # that a region remembers
 _TOLERANCE = 1e-4  # of an element, and of the largest one: sums in another order
 PARALLEL_OP = "parallel op"  # a winner that is no kernel of this compiler
 _DIFFERS = "its result differs from the original's"
+_STAYS = (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError, ImportError,
+          torch.OutOfMemoryError)  # measuring takes more memory than a call  # fmt: skip
 
 
 @dataclass
@@ -49,6 +52,11 @@ class Decision:
     kernel: Kernel | None = None
     call: Callable[..., Any] | None = None
     told: tuple[int, Any] = (0, ())  # to the C++ of it: address of the function, layouts of what it writes
+
+
+def device_of(tensor: Tensor) -> AbstractContextManager[object]:
+    """Makes a tensor's GPU the current one: that is the one that is measured and named."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
 
 
 def bucket_of(batch: int) -> int:
@@ -103,7 +111,10 @@ class Region:
         threads = toolchain.threads(torch.get_num_threads())
         place = (bucket_of(batch), threads)
         if place not in self.decisions:
-            self.decisions[place] = self._decide(batch, threads, args)
+            if tensors[0].is_cuda and torch.cuda.is_current_stream_capturing():
+                return self.original(*args)  # measuring would break the CUDA graph
+            with device_of(tensors[0]):
+                self.decisions[place] = self._decide(batch, threads, args)
             if self.compiled is not nothing and self.decisions[place].winner != PARALLEL_OP:
                 self.compiled.decide(*place, *self.decisions[place].told)
         return (self.decisions[place].call or self.original)(*args)
@@ -150,7 +161,7 @@ class Region:
             if kept:
                 return self._replayed(*kept)
             return self._inherited(batch) if toolchain.forked else self._tuned(name, batch, threads, args)
-        except (CompileError, CompilerMissingError, GirError, OSError, AttributeError, KeyError, ImportError) as error:
+        except _STAYS as error:
             reason = str(error).splitlines()[0]
             return Decision(bucket, threads, None, reason, batch)
 
@@ -230,9 +241,10 @@ class Region:
         """
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         batch, threads = self.batch_of(tensors), toolchain.threads(torch.get_num_threads())
-        space = self.backend.space(self.kernel, batch, threads)
-        found = [space[round(n * (len(space) - 1) / (most - 1))] for n in range(most)] if len(space) > most else space
-        with tempfile.TemporaryDirectory() as folder:
+        with device_of(tensors[0]), tempfile.TemporaryDirectory() as folder:
+            space = self.backend.space(self.kernel, batch, threads)
+            chosen = [round(n * (len(space) - 1) / (most - 1)) for n in range(most)]
+            found = [space[n] for n in chosen] if len(space) > most else space
             functions = self.backend.build([c.kernel for c in found], Path(folder))
             made = zip(found, functions, strict=True)
             callers = [self.caller(c.kernel, function, threads, [bucket_of(batch)]) for c, function in made]

@@ -58,7 +58,7 @@ class MixedPrecisionEmbeddingBag(PlainEmbeddingBag):
             raise ValueError(f"counts must be of shape ({self.num_embeddings},), not {tuple(counts.shape)}")
         if not counts.any():
             raise ValueError("no id was looked up in the training part, so that none would have a row")
-        kinds = self._kinds_within(compression, counts.numpy())
+        kinds = self._kinds_within(compression, counts.long().numpy())
         blocks = np.pad(kinds, (0, -len(kinds) % _BLOCK)).reshape(-1, _BLOCK)
         packed = (blocks.reshape(len(blocks), -1, _PACKED) << np.arange(0, 8, 2)).sum(2)
         per_block = np.stack([(blocks == kind).sum(1) for kind in range(1, len(STORAGES) + 1)])
@@ -123,7 +123,7 @@ class MixedPrecisionEmbeddingBag(PlainEmbeddingBag):
     def vectors(self, ids: Tensor) -> Tensor:
         """Each id's row, or zeros: (n, D); gradients are for the optimizer's step."""
         kind, rows = self.rows(ids.long())
-        found = torch.zeros(len(ids), self.embedding_dim)
+        found = torch.zeros(len(ids), self.embedding_dim, dtype=torch.float32)
         for number, storage in enumerate(STORAGES, 1):
             if storage in self.tables:
                 places = (kind == number).nonzero().squeeze(1)

@@ -48,7 +48,8 @@ def checked_samples(input: Tensor, samples: Tensor | None, mode: str, dtype: tor
         raise ValueError(
             f"per_sample_weights must have the shape of the input, {tuple(input.shape)}, not {tuple(samples.shape)}"
         )
-    if samples.dtype not in (torch.float32, dtype):
+    of_autocast = samples.is_floating_point() and torch.is_autocast_enabled(samples.device.type)
+    if samples.dtype not in (torch.float32, dtype) and not of_autocast:
         raise TypeError(f"per_sample_weights must be {name_of(dtype)} as the vectors, not {name_of(samples.dtype)}")
     return samples.float()
 

@@ -99,8 +99,8 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
             )
         self.buckets: Tensor
         self.counters: Tensor
-        self.register_buffer("buckets", torch.zeros(count, bucket_bytes - _COUNTERS, dtype=torch.uint8))
-        self.register_buffer("counters", torch.zeros(count, _COUNTERS, dtype=torch.uint8))
+        self.register_buffer("buckets", torch.zeros(count, bucket_bytes - _COUNTERS, dtype=torch.uint8, device="cpu"))
+        self.register_buffer("counters", torch.zeros(count, _COUNTERS, dtype=torch.uint8, device="cpu"))
         return count * self._places
 
     @torch.no_grad()
@@ -192,7 +192,7 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
         there = ids != self._padding
         each = grad[bag]
         if self._mean:
-            members = torch.zeros(len(starts)).index_add_(0, bag, there.float())
+            members = torch.zeros(len(starts), dtype=torch.float32).index_add_(0, bag, there.float())
             each = each / members[bag].clamp_min(1).unsqueeze(1)
         if samples is not None:
             each = each * samples.unsqueeze(1)
@@ -205,7 +205,8 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
         each = (grad[bag] * self._pool(ids.unsqueeze(1), None, None, padding=-1)).sum(1) * there
         if not self._mean:
             return each
-        return each / torch.zeros(len(starts)).index_add_(0, bag, there)[bag].clamp_min(1)
+        members = torch.zeros(len(starts), dtype=torch.float32).index_add_(0, bag, there)
+        return each / members[bag].clamp_min(1)
 
     @staticmethod
     def _bag_of(ids: Tensor, starts: Tensor) -> Tensor:
@@ -240,12 +241,20 @@ class QuantizedFIITEDEmbeddingBag(QuantizedTable):
         state = super().get_extra_state() | {"chunks": self.num_chunks}
         return state | {"utility_scale": self.utility_scale, "moved": (self.let_in, self.replaced)}
 
-    def set_extra_state(self, state: Mapping[str, Any]) -> None:
-        """Raises ValueError where the bytes mean something else here."""
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+        if state := state_dict.get(f"{prefix}_extra_state"):
+            self._check_chunks(state)  # before any bytes are taken
+        super()._load_from_state_dict(state_dict, prefix, *others)
+
+    def _check_chunks(self, state: Mapping[str, Any]) -> None:
         if state.get("chunks") != self.num_chunks:
             raise ValueError(
                 f"the table was saved with {state.get('chunks')} chunks, and this one has {self.num_chunks}"
             )
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Raises ValueError where the bytes mean something else here."""
+        self._check_chunks(state)
         super().set_extra_state(state)
         self.utility_scale = float(state["utility_scale"])
         self.let_in, self.replaced = state["moved"]

@@ -52,7 +52,8 @@ class QuantizedOptimizer(TableOptimizer[QuantizedTable]):
             state = self.state[table.anchor]
             state["step"] = torch.zeros((), dtype=torch.int64)
             if method == "rowwise_adagrad":
-                state["sums"] = torch.full((len(table.rows),), float(initial_accumulator_value))
+                start = float(initial_accumulator_value)
+                state["sums"] = torch.full((len(table.rows),), start, dtype=torch.float32, device="cpu")
 
     def _train(self) -> None:
         numbers = {anchor: number for number, anchor in enumerate(self._tables)}

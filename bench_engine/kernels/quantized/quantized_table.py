@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from bench_engine.kernels.bags import EmbeddingBagMethod, at_least, check_saved, padding_row
 from bench_engine.kernels.fiited import arguments
-from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone
+from bench_engine.kernels.fiited.table_optimizer import begins_batch, check_alone, is_sharing
 from bench_engine.kernels.quantized import quantized_ops
 from bench_engine.kernels.quantized.frozen_table import FrozenBag
 from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
@@ -90,10 +90,10 @@ class QuantizedTable(EmbeddingBagMethod):
         self.remainders = 0  # of quotient and remainder rows; 0 where each id has a row
         self.row_bytes = int(torch.ops.mirror.quantized_stride(storage, self._width))
         # Empty: makes outputs ask for a gradient, and has their type.
-        self.anchor = nn.Parameter(torch.empty(0, dtype=checked_dtype(dtype)))
+        self.anchor = nn.Parameter(torch.empty(0, dtype=checked_dtype(dtype), device="cpu"))
         count = self._count_rows(self._budget(compression, budget_bytes))
         self.rows: Tensor
-        self.register_buffer("rows", torch.empty(count, self.row_bytes, dtype=torch.uint8))
+        self.register_buffer("rows", torch.empty(count, self.row_bytes, dtype=torch.uint8, device="cpu"))
         self.optimized, self.slot_start = False, 0.0  # set by the optimizer
         self._recorded: list[Recorded] = []
         self._changes = 0  # of the rows
@@ -143,7 +143,8 @@ class QuantizedTable(EmbeddingBagMethod):
     def _fill(self, first: int, count: int, draw: Callable[[Tensor], Any]) -> None:
         """Write rows `first` to `first + count` with what `draw` fills (n, D) with, in parts."""
         for start in range(0, count, _ROWS_AT_ONCE):
-            part = torch.empty(min(_ROWS_AT_ONCE, count - start), self.embedding_dim)
+            some = min(_ROWS_AT_ONCE, count - start)
+            part = torch.empty(some, self.embedding_dim, dtype=torch.float32, device="cpu")
             draw(part)
             self._write(first + start, part)
 
@@ -348,6 +349,13 @@ class QuantizedTable(EmbeddingBagMethod):
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
         """Raises ValueError where the bytes mean something else here, before any is taken."""
         check_saved(state_dict, prefix, self.get_extra_state(), ("storage", "dim", "ids", "remainders"))
+        for name, own in self.named_buffers(recurse=False):
+            given = state_dict.get(prefix + name)
+            if given is not None and given.shape != own.shape:  # torch would take the others, and the extra state
+                raise ValueError(
+                    f"{prefix}{name} was saved in the shape {tuple(given.shape)}, and this table has "
+                    f"{tuple(own.shape)}: make it with the same budget"
+                )
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
@@ -382,6 +390,8 @@ def retype(anchor: nn.Parameter, fn: Callable[[Tensor], Tensor]) -> None:
     moved = fn(anchor.detach())
     if moved.device.type != "cpu":
         raise TypeError(f"a quantized table is on the CPU: leave it out of the move to {moved.device}")
+    if is_sharing(fn):
+        refuse_sharing()
     checked_dtype(moved.dtype)
     anchor.data = moved
 

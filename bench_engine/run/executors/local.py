@@ -99,7 +99,12 @@ class LocalExecutor:
         if len(trials) > 1:
             group_id = secrets.token_hex(6)
             results = [replace(r, group_id=group_id) for r in results]
-        return compared(results, results[0]) if trials[0].is_baseline else results
+        if not trials[0].is_baseline:
+            return results
+        told = {"compared_with": trials[0].method}
+        return [
+            replace(r, environment={**r.environment, **told}) if r.paired else r for r in compared(results, results[0])
+        ]
 
     def _side_by_side(self, trials: Sequence[Trial]) -> list[TrialResult]:
         """The results over as many starts as are asked for and worth their time."""

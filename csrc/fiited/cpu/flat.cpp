@@ -380,7 +380,7 @@ class Flat final : public Storage {
     for (const auto& part : found) all.insert(all.end(), part.begin(), part.end());
     return all;
   }
-  void known_changed() { known_ = {}; }
+  void known_changed() { std::vector<int64_t>().swap(known_); }  // = {} would keep its memory
 
   // Calls use(q, group) for the chunks of known rows [begin, end) that live or have a utility, in
   // order.

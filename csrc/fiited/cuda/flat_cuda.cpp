@@ -177,7 +177,7 @@ Tensor FlatCuda::refused(const Tensor& rows, const Tensor& order) {
 void FlatCuda::set_slots(int64_t width, double value) {
   const c10::DeviceGuard guard(device_);
   set_slot_value(value);
-  slots_ = Tensor();  // so that both need not fit at once
+  slots_ = empty({0, 0}, at::kFloat);  // so that both need not fit at once; no rule's slots if it throws
   slots_ = empty({shape_.capacity + 1, width}, at::kFloat).fill_(slot_value_);
 }
 
@@ -278,19 +278,23 @@ void FlatCuda::load_state(const std::vector<Tensor>& state) {
   const int64_t live = state[5].size(0), chunks = shape_.num_chunks;
   TORCH_CHECK_VALUE(!live || state[5].size(1) == slot_width(), "a FIITED state has ",
                     state[5].size(1), " slots for each chunk, this table ", slot_width());
+  // All that takes memory comes first: where there is too little, nothing has changed.
   const Tensor rows = state[0].to(device_);
-  utility_.zero_().index_copy_(0, rows, state[2].to(device_).view({-1, chunks}));
-  if (shape_.ttl)
-    age_.fill_(kNeverLookedUp).index_copy_(0, rows, state[3].to(device_).to(at::kShort));
+  const Tensor utilities = state[2].to(device_).view({-1, chunks});
+  const Tensor ages = state[3].to(device_).to(at::kShort);
   // Chunks take the addresses from 1 on, in their order; the next are popped in theirs.
   const Tensor masks = state[1].to(device_).view({-1, 1});
   const Tensor chunk = at::arange(chunks, masks.options());
   const Tensor is_live = masks.bitwise_right_shift(chunk).bitwise_and_(1).ne(0);
   const Tensor which =
       rows.view({-1, 1}).mul(chunks).add(chunk).masked_select(is_live);  // int64, ascending
-  address_.zero_().view({-1}).index_copy_(0, which, at::arange(1, live + 1, address_.options()));
+  const Tensor addresses = at::arange(1, live + 1, address_.options());
+  const Tensor stack = at::arange(shape_.capacity, 0, -1, free_.options());
+  utility_.zero_().index_copy_(0, rows, utilities);
+  if (shape_.ttl) age_.fill_(kNeverLookedUp).index_copy_(0, rows, ages);
+  address_.zero_().view({-1}).index_copy_(0, which, addresses);
   owner_.fill_(-1).narrow(0, 1, live).copy_(which);
-  free_.copy_(at::arange(shape_.capacity, 0, -1, free_.options()));
+  free_.copy_(stack);
   weights_.narrow(0, 1, live).copy_(state[4].view({live, shape_.width()}));
   if (live) slots_.narrow(0, 1, live).copy_(state[5]);
   live_ = live;

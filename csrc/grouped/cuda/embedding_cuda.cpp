@@ -133,7 +133,7 @@ Tensors backward_cuda(TensorList grads, TensorList weights, at::IntArrayRef rows
       num_ids += table.num_ids;
       continue;
     }
-    const int64_t entries = table.bags ? table.num_ids : 0;
+    const int64_t entries = table.bags && table.dim ? table.num_ids : 0;  // else no kernel runs
     const Tensor row = at::empty({1, entries}, grads[t].options().dtype(at::kLong));
     const Tensor values = at::empty({entries, table.dim}, grads[t].options());
     sparse.push_back(device_table(table, t));

@@ -129,7 +129,8 @@ class Bags {
   template <typename index_t>
   int64_t paddings(int64_t begin, int64_t end) const {
     const index_t* ids = static_cast<const index_t*>(call_.ids);
-    return std::count(ids + begin, ids + end, static_cast<index_t>(call_.padding));
+    const index_t padding = static_cast<index_t>(call_.padding);
+    return padding == call_.padding ? std::count(ids + begin, ids + end, padding) : 0;
   }
 
   static constexpr A kSigns[2] = {1, -1};

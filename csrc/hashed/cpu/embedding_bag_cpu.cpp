@@ -80,7 +80,7 @@ std::vector<int64_t> split_bags(const hashed::Call& call, int64_t parts) {
   std::vector<int64_t> bounds(parts + 1, call.num_bags);
   bounds[0] = 0;
   for (int64_t p = 1; p < parts; ++p) {
-    const int64_t even = call.num_bags / parts * p;
+    const int64_t even = call.num_bags / parts * p + call.num_bags % parts * p / parts;
     if (call.offsets == nullptr) {
       bounds[p] = even;
     } else {

@@ -2,8 +2,10 @@
 // and names it. See rows.h for what they compute.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "quantized/cpu/formats.h"
 #include "quantized/cpu/pooling.h"
@@ -47,10 +49,13 @@ void update(const Format& format, const float* grad, const Rule& rule, const Dra
             float* room, uint8_t* row) {
   double squares = 0;
   for (int64_t d = 0; d < format.dim; ++d) squares += static_cast<double>(grad[d]) * grad[d];
-  if (squares == 0) return;  // nothing to learn: not even rounded anew
+  // Nothing to learn, not even rounded anew; or finite gradients whose sum is not.
+  if (squares == 0 || !std::isfinite(squares)) return;
   float divisor = 1;
   if (sum) {
-    *sum += static_cast<float>(squares / static_cast<double>(format.dim));
+    const double mean = squares / static_cast<double>(format.dim);
+    constexpr double largest = std::numeric_limits<float>::max();
+    *sum = std::min(*sum + static_cast<float>(std::min(mean, largest)), static_cast<float>(largest));
     divisor = std::sqrt(*sum) + rule.eps;
     if (divisor == 0) return;  // squares too small for a float, and no eps
   }

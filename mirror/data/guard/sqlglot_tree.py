@@ -25,7 +25,7 @@ _TEXTS = (exp.Literal, exp.Identifier, exp.Var, exp.Anonymous)  # whose text `_k
 STEP = "mirror_step_"  # what the guard calls a step of WITH
 _WORD = re.compile(r"[\w$]*(?: \w+)*")
 MOST_JOINS = 12  # of a text that is parsed where nobody can stop it
-_JOIN = re.compile(r"\bjoin\b", re.IGNORECASE)
+_JOIN = re.compile(r"join\b", re.IGNORECASE)  # straight_join, too
 _NUMBER = re.compile(r"\d*\.?\d*(?:[eE][+-]?\d+)?")
 _PLAIN_TEXT = re.compile(r"[\w ]*")
 
@@ -102,11 +102,15 @@ def is_readable(sql: str, dialect: str) -> bool:
 
 def _capped(tree: exp.Expr, row_cap: int) -> exp.Expr:
     """A limit of the whole statement that is higher than what is shown becomes what is shown."""
-    limit = tree.args.get("limit")
-    number = limit.expression if isinstance(limit, exp.Limit) else None
+    tree = tree.copy()
+    part: Any = tree
+    while isinstance(part, exp.Subquery) and not part.args.get("limit"):
+        part = part.this
+    limit = part.args.get("limit")
+    key = "count" if isinstance(limit, exp.Fetch) else "expression"
+    number = limit.args.get(key) if limit is not None else None
     if isinstance(number, exp.Literal) and not number.is_string and float(number.this) > row_cap + 1:
-        tree = tree.copy()
-        tree.args["limit"].set("expression", exp.Literal.number(row_cap + 1))
+        limit.set(key, exp.Literal.number(row_cap + 1))
     return tree
 
 
@@ -156,6 +160,8 @@ class _Walk:
             self._column(node, scope)
         elif isinstance(node, exp.Pivot):
             self._pivot(node)
+        elif isinstance(node, exp.In) and node.args.get("field") is not None and self._dialect != "duckdb":
+            raise refusals.unknown("IN without brackets")  # to SQLite the name is a table's
         for key, held in node.args.items():
             if key == "with_" or (key == "columns" and isinstance(node, exp.Pivot)):  # which are never written
                 continue

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from mirror.data.loading.csv_form import CsvForm, FileError
-from mirror.data.sql_text import literal, quoted
+from mirror.data.sql_text import file_literal, literal, quoted
 
 # TIME is none: a time of day can be asked about as text only. Only ISO dates are told by themselves: others need to be
 # looked at all, since DuckDB guesses whether the day or the month comes first.
@@ -21,7 +21,7 @@ _DECIMAL_POINT = re.compile(r"[-+]?(0?\.\d+|\d+\.(\d{1,2}|\d{4,})|[\d.]+e[-+]?\d
 
 def load(connection: duckdb.DuckDBPyConnection, table: str, path: Path, form: CsvForm) -> None:
     """Make the table. Raises duckdb.Error."""
-    file = literal(str(path))
+    file = file_literal(path)
     texts = dict.fromkeys(form.names, "VARCHAR")
     try:
         guess = f"DESCRIBE SELECT * FROM read_csv({file}, {form.options}, {_GUESSING})"
@@ -44,7 +44,7 @@ def load_json_lines(connection: duckdb.DuckDBPyConnection, table: str, path: Pat
         what = "holds no objects" if start else "is empty"
         raise FileError(f'{path.name} {what}: each line should be one, as in {{"id": 1, "name": "Anna"}}.')
     read = (
-        f"FROM read_json({literal(str(path))}, format = 'newline_delimited', dateformat = '%Y-%m-%d', "
+        f"FROM read_json({file_literal(path)}, format = 'newline_delimited', dateformat = '%Y-%m-%d', "
         "timestampformat = 'iso', sample_size = 100000)"
     )
     types = {str(name): str(type_) for name, type_, *_ in connection.execute(f"DESCRIBE {read}").fetchall()}

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from mirror.data.confinement import cap_memory
+from mirror.data.confinement import cap_files, cap_memory
 from mirror.data.data_source import QueryError, QueryStopped
 from mirror.data.guard.check_sql import check
 from mirror.data.guard.guard_errors import GuardError, NotSqlError
@@ -27,6 +27,7 @@ from mirror.schema.database import Database
 
 # Values may change without any change of tables: they are counted anew after this time.
 OLDEST_S = 600.0
+MOST_WRITTEN_MB = 20_000  # to a file in the scratch folder: what memory does not hold of files that are read
 # What a reply calls that which went wrong; of an error that is another as well, the first.
 _KINDS: dict[type[Exception], str] = {
     NotSqlError: "unreadable", GuardError: "guard", QueryStopped: "stopped", QueryError: "query",
@@ -92,6 +93,7 @@ def _serving(hello: Request) -> tuple[Callable[[Request, Requests], dict[str, An
     given = hello["location"]
     location = Location(**{**given, "paths": tuple(map(Path, given["paths"]))})
     cap_memory(hello["memory_mb"])
+    cap_files(MOST_WRITTEN_MB)
     try:
         server = Server(location, Path(hello["scratch"]))
     except (SourceError, MemoryError) as error:

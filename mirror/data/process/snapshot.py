@@ -58,6 +58,7 @@ def empty(threads: int) -> duckdb.DuckDBPyConnection:
         ":memory:",
         config={
             "threads": threads,
+            "temp_directory": "",
             "autoload_known_extensions": "false",
             "autoinstall_known_extensions": "false",
             "allow_community_extensions": "false",

@@ -63,6 +63,7 @@ class DuckReader(Reader):
     def structure(self) -> Structure:
         """Tables, columns and keys of the file's schema."""
         with self._connection() as connection:
+            lock(connection, QUERY_MB)  # a view may be bound to be described
             return structure_of(connection)
 
     def sample(self, relation: Relation) -> tuple[int, str]:
@@ -95,6 +96,8 @@ class DuckSession:
             raise SourceError(_file_sentence(self._location, error)) from None
         except duckdb.Error as error:
             raise QueryError(self._location.without_password(sentence(str(error)))) from None
+        except (ArithmeticError, ValueError, OSError, ImportError):
+            raise QueryError("A value of the result cannot be shown as it is: cast it to text.") from None
         finally:
             clock.cancel()
 

@@ -15,7 +15,7 @@ from mirror.data.loading.semantic_types import convert
 from mirror.data.sources.duck import QUERY_MB, SAMPLE_ROWS, SETTINGS, DuckSession, structure_of
 from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.reader import Reader, Structure
-from mirror.data.sql_text import literal, quoted
+from mirror.data.sql_text import file_literal, literal, quoted
 from mirror.schema.database import Column, Relation
 
 LOAD_MB = 3072  # of reading files
@@ -156,7 +156,7 @@ class _Loader:
             else:
                 self._load_workbook(path, alone)
         elif _is_parquet(path):
-            read = f"SELECT * FROM read_parquet({literal(str(path))})"
+            read = f"SELECT * FROM read_parquet({file_literal(path)})"
             self._connection.execute(f"CREATE VIEW {quoted(table)} AS {read}")
         elif _is_json(path):
             csv_table.load_json_lines(self._connection, table, path)

@@ -68,7 +68,7 @@ class Location:
         place = "\n".join(map(str, self.paths))
         if self.url:
             parts = _parts(self.url)
-            place = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}"
+            place = f"{parts.host or ''}:{parts.port or ''}/{parts.database or ''}{_schema_of(self.url)}"
         return f"{self.kind}\n{place}"
 
     def version(self) -> str:
@@ -142,7 +142,14 @@ def _name_of(url: str) -> str:
     name = Store(url).name
     if name == "the URL given":  # an @ in the host: part of a password that would be shown
         raise SourceError("The password of the URL must have its @ written as %40.")
-    return name.replace("+psycopg", "").replace("+pymysql", "")
+    return name.replace("+psycopg", "").replace("+pymysql", "") + _schema_of(url)
+
+
+def _schema_of(url: str) -> str:
+    """The search path that a URL of PostgreSQL names, as its query: of all that may stand there, it alone says which
+    tables are meant."""
+    found = re.fullmatch(r"-c\s*search_path=([\w$, ]+)", str(_parts(url).query.get("options", "")))
+    return f"?options=-csearch_path%3D{quote(found[1])}" if found else ""
 
 
 def _secrets(url: str) -> Iterable[str]:

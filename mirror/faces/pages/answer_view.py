@@ -129,9 +129,10 @@ def _rows(trail: Trail, place: Place, database: Database | None) -> None:
 def _origin(trail: Trail, place: Place) -> Origin:
     """Where an answer is from, and its address; of files that were uploaded there is none."""
     address = Address.of(trail, place.link).said
+    questions = () if trail.step.form else trail.questions  # changed in place, its question says all of it
     if place.is_own and place.box:
-        return Origin(origin_of_results(place.box), address=address)
-    return Origin(f"{HOME} · {place.name}", place.name, address if place.has_address else None)
+        return Origin(origin_of_results(place.box), address=address, questions=questions)
+    return Origin(f"{HOME} · {place.name}", place.name, address if place.has_address else None, questions)
 
 
 def _reading(trail: Trail, place: Place) -> None:

@@ -176,6 +176,7 @@ def _values(parts: Parts, column: str, f: Filter | None, place: Place, key: str)
     state, entry = st.session_state, catalog.entry(column)
     numeric = entry.type in ("integer", "real", "timestamp")
     typed = numeric or not parts.values(column)  # too many values to be listed
+    kind = "time" if entry.type == "timestamp" else "number"
     operators = OPERATORS if numeric else OPERATORS[:2]
     now = operator_of(f) if f else (">=" if entry.role == "metric" else "=")
     held = f.values if f else ()
@@ -187,7 +188,7 @@ def _values(parts: Parts, column: str, f: Filter | None, place: Place, key: str)
         st.multiselect(
             "Values", list(dict.fromkeys((*parts.values(column), *held))), held, key=f"{key}_values",
             format_func=lambda v: v if isinstance(v, str) else format_value(entry, v), accept_new_options=typed,
-            placeholder="choose, or type a number" if numeric else "type a value" if typed else "choose",
+            placeholder=f"choose, or type a {kind}" if numeric else "type a value" if typed else "choose",
         )  # fmt: skip
 
         def changed() -> QuerySpec:

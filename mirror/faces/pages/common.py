@@ -1,5 +1,6 @@
 """What every page shares: the sandbox, the head, the glossary, tables and figures."""
 
+import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ HOME = "Mirror"  # title of the page Ask
 _POLL_S = 2.0
 _MOST_MACHINES = 2  # that are named one by one
 _HEIGHT_OF_A_SMALL_CHART = 260  # pixels
+_MOST_PLACES = 10  # after the point, in a table; smaller numbers have an exponent
 _PLOTLY: dict[str, Any] = {"displaylogo": False}
 _PLOTLY_PHONE = {"displayModeBar": False}  # without a mouse it would always lie over the legend
 # All of the style that is no option of Streamlit's; colours and radii are in .streamlit/config.toml.
@@ -294,7 +296,8 @@ def _digits(column: Column, table: Table) -> tuple[str, int | None]:
         return "%.4g", None
     smallest, largest = min(sizes), max(sizes)
     if smallest < 1:
-        return "%.4f", None
+        places = max(4, 1 - math.floor(math.log10(smallest)))
+        return (f"%.{places}f" if places <= _MOST_PLACES else "%.4g"), None
     if largest < 1000:
         return "%.2f", None
     return "localized", 2 if smallest < 1000 else 0

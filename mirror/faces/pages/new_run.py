@@ -78,17 +78,18 @@ def _choose() -> tuple[str, tuple[str, ...]]:
     state = st.session_state
     _fill(options)
     state.setdefault("way", "Preset")
-    way = st.segmented_control("What to run", ["Preset", "Form"], key="way") or "Preset"
+    way = st.segmented_control("What to run", ["Preset", "Form"], key="way", persist_state="session") or "Preset"
     _show_request()
     if way == "Form":
         return _form(options), ()
     names = [s.name for s in options.sweeps]
     state.setdefault("preset", "quick" if "quick" in names else names[0])
-    name = st.selectbox("Sweep", names, key="preset")
+    name = st.selectbox("Sweep", names, key="preset", persist_state="session")
     st.markdown(plain(next(s.text for s in options.sweeps if s.name == name)))
     text = st.text_input(
-        "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …"
-    )
+        "Change axes (optional)", key="overrides", placeholder="batch_size=64,512 seeds=1", help="axis=value,value …",
+        persist_state="session",
+    )  # fmt: skip
     return name, tuple(text.split())
 
 
@@ -96,8 +97,6 @@ def _fill(options: jobs.Options) -> None:
     """Put a plan that was asked for into the widgets, once: what a person changes afterwards stays."""
     state = st.session_state
     plan = state.pop("plan", None)
-    if plan is None and "planned" in state and "way" not in state:
-        plan = state["planned"][0]  # Streamlit forgets what widgets hold while another page is shown
     if isinstance(plan, RunPlan):
         values, unknown = jobs.form_of(plan, options)
         state.update(values)
@@ -126,12 +125,17 @@ def _form(options: jobs.Options) -> str:
     """A sweep made of widgets, as YAML text."""
     benches = {b.name: b for b in options.benchmarks}
     state = st.session_state
-    bench = benches[st.selectbox("Benchmark", list(benches), key="form_benchmark", help="what is measured")]
+    name = st.selectbox(
+        "Benchmark", list(benches), key="form_benchmark", help="what is measured", persist_state="session"
+    )
+    bench = benches[name]
     st.caption(plain(bench.text))
     known = {m.name: m for m in options.methods}
     asked, _ = state.get("planned", (RunPlan(), ()))
     state.setdefault(f"form_methods_{bench.name}", list(bench.methods[:2]))
-    methods = st.multiselect("Methods", bench.methods, key=f"form_methods_{bench.name}", format_func=str)
+    methods = st.multiselect(
+        "Methods", bench.methods, key=f"form_methods_{bench.name}", format_func=str, persist_state="session"
+    )
     for name in methods:
         if (missing := known[name].missing) and missing not in asked.notes:
             st.warning(prose(missing))
@@ -145,14 +149,18 @@ def _form(options: jobs.Options) -> str:
             places = st.columns(2)
         column = places[i % 2]
         if axis.name == "seed":
-            seeds = int(column.number_input("seeds", 1, 100, key=key, help="how many repeats, each with its own seed"))
+            told = "how many repeats, each with its own seed"
+            seeds = int(column.number_input("seeds", 1, 100, key=key, help=told, persist_state="session"))
         elif axis.choices:
             state.setdefault(key, [axis.default])
-            parameters[axis.name] = tuple(column.multiselect(axis.name, axis.choices, key=key, help=plain(axis.text)))
+            chosen = column.multiselect(
+                axis.name, axis.choices, key=key, help=plain(axis.text), persist_state="session"
+            )
+            parameters[axis.name] = tuple(chosen)
         else:
             state.setdefault(key, str(axis.default))
             ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
-            text = column.text_input(axis.name, key=key, help=ends)
+            text = column.text_input(axis.name, key=key, help=ends, persist_state="session")
             parameters[axis.name] = tuple(_scalar(part) for part in text.split(",") if part.strip())
     baseline = next((m for m in (asked.baseline, catalog.words()["baseline"]) if m in methods), "")
     made = RunPlan(
@@ -185,7 +193,8 @@ def _planned(
 
 
 def _plan(sweep: str, overrides: tuple[str, ...]) -> None:
-    quick = st.checkbox("Quick look", key="quick", help="fewer samples of each trial: soon there, and less certain")
+    told = "fewer samples of each trial: soon there, and less certain"
+    quick = st.checkbox("Quick look", key="quick", help=told, persist_state="session")
     plan = _planned(sweep, overrides, quick)
     failed = sum(t.failed for t in plan.trials)
     done = plan.count("done") - failed
@@ -240,7 +249,7 @@ def _runs(box: Sandbox) -> None:
     st.subheader("Runs", divider="gray")
     for run in states[:_SHOWN_RUNS]:
         _run(run)
-    _newest(states[0], box, active)
+    _newest(next((s for s in states if s.status == "running"), states[0]), box, active)
 
 
 def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
@@ -255,7 +264,11 @@ def _newest(latest: RunState, box: Sandbox, active: bool) -> None:
             st.caption(plain(str(error)))
             return
         st.session_state["newest"] = kept
-    if kept and kept[0][0] == latest.run_id and kept[1].rows:
+    if kept is None or kept[0][0] != latest.run_id:
+        return
+    if active and not kept[1].rows:
+        st.caption("It has no result yet.")
+    elif kept[1].rows:
         st.markdown(f"Newest results of {plain(latest.sweep)}")
         show_table(kept[1], key=f"newest_{latest.run_id}")
 

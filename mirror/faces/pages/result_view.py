@@ -64,11 +64,13 @@ class Origin:
         text: in words.
         db: what `ask` takes as `db`, without a password; None for the configured results.
         address: the parameters of the address that leads to it; None where it has none, as files that were uploaded.
+        questions: those that were asked in a row to come to it, where it is a follow-up's.
     """
 
     text: str
     db: str | None = None
     address: points_view.Parameters | None = None
+    questions: tuple[str, ...] = ()
 
 
 @st.fragment  # what is selected or changed here draws nothing else anew
@@ -85,15 +87,16 @@ def show_answer_chart(
     assert answer.table
     assert answer.chart
     place, behind = st.container(), st.container()
+    asked = ", ".join(origin.questions) or answer.question  # a follow-up alone says too little in a file
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         chart = chart_options(answer.table, answer.chart, spec, generation)
-        picture = _exports(replace(answer, chart=chart), origin, key)
+        picture = _exports(replace(answer, chart=chart, question=asked), origin, key)
         _boards(answer, chart, origin, key)
         if chart.type not in ("tiles", "table"):
             st.caption("Select points of the chart to see what is behind them.", width="content")
     with place:
         show_chart(
-            answer.table, chart, key=points_view.chart_key(key), title=answer.question, note=origin.text,
+            answer.table, chart, key=points_view.chart_key(key), title=asked, note=origin.text,
             picture=picture, select=partial(points_view.select, key, answer.table),
         )  # fmt: skip
     with behind:
@@ -104,11 +107,12 @@ def _exports(answer: Answer, origin: Origin, key: str) -> str:
     """Buttons that save the answer as a file of each kind; the kind of picture that the camera on the chart saves."""
     assert answer.table
     name = file_name(answer.question)
+    notebook = partial(exports.to_notebook, answer, origin.db, origin.text, follows=len(origin.questions) > 1)
     files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         ("CSV", "csv", "text/csv", partial(to_csv, answer.table)),
         ("Parquet", "parquet", "application/vnd.apache.parquet", partial(exports.to_parquet, answer.table)),
         ("HTML page", "html", "text/html", partial(exports.to_html, answer, origin.text)),
-        ("Notebook", "ipynb", "application/x-ipynb+json", partial(exports.to_notebook, answer, origin.db, origin.text)),
+        ("Notebook", "ipynb", "application/x-ipynb+json", notebook),
         ("Markdown", "md", "text/markdown", partial(exports.to_markdown, answer, origin.text)),
     )
     with st.popover("Export", icon=":material/download:"):
@@ -165,18 +169,21 @@ def chart_options(table: Table, chart: ChartSpec, spec: Question | None, key: ob
 
         def pick(label: str, value: str | None) -> str | None:
             at = columns.index(value) if value in columns else 0
-            return st.selectbox(label, columns, index=at, key=f"{label}_{key}", format_func=lambda c: c or "none")
+            return st.selectbox(
+                label, columns, index=at, key=f"{label}_{key}", format_func=lambda c: c or "none",
+                persist_state="session",
+            )  # fmt: skip
 
         types = list(dict.fromkeys([chart.type, *_CHART_TYPES]))
         changed = replace(
             chart,
-            type=st.selectbox("type", types, key=f"type_{key}"),
+            type=st.selectbox("type", types, key=f"type_{key}", persist_state="session"),
             x=pick("x", chart.x),
             y=pick("y", chart.y),
             color=pick("colour", chart.color),
             facet=pick("panels", chart.facet),
-            log_x=st.checkbox("log x", chart.log_x, key=f"log_x_{key}"),
-            log_y=st.checkbox("log y", chart.log_y, key=f"log_y_{key}"),
+            log_x=st.checkbox("log x", chart.log_x, key=f"log_x_{key}", persist_state="session"),
+            log_y=st.checkbox("log y", chart.log_y, key=f"log_y_{key}", persist_state="session"),
         )
     if changed == chart:
         return chart

@@ -28,7 +28,7 @@ def show_editor(trail: Trail, place: Place, names: sql_help.Names) -> None:
             st.form_submit_button(
                 "Run", type="primary", width="stretch", on_click=flow.run_edited, args=(place,), help="Ctrl+Enter"
             )
-            st.form_submit_button("Format", width="stretch", on_click=_format)
+            st.form_submit_button("Format", width="stretch", on_click=_format, args=(place,))
             # A button of the form, since text that is typed in a form comes with the form's own buttons alone.
             if entry.person().may_run and place.has_address:  # what was uploaded is elsewhere the next time
                 st.form_submit_button("Save …", width="stretch", on_click=saved_view.begin, args=(trail,))
@@ -75,9 +75,11 @@ def show_error(answer: Answer, place: Place) -> None:
 
 def _apply_fix(wrong: str, right: str, place: Place) -> None:
     state = st.session_state
-    state["sql"] = re.sub(rf"\b{re.escape(wrong)}\b", right, state["sql"])
+    word = re.escape(wrong)
+    state["sql"] = re.sub(rf'"{word}"|(?<!\w){word}(?!\w)', lambda _: sql_help.written(right), state["sql"])
     flow.run_edited(place)
 
 
-def _format() -> None:
-    st.session_state["sql"] = format_sql(st.session_state["sql"])
+def _format(place: Place) -> None:
+    dialect = place.location.dialect if place.location else "duckdb"
+    st.session_state["sql"] = format_sql(st.session_state["sql"], dialect)

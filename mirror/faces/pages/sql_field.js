@@ -104,7 +104,8 @@
   const take = (index) => {
     const {field, start, end} = asked, word = list.children[index].dataset.word;
     close();
-    field.setRangeText(word, start, end, 'end');
+    const quoted = word.startsWith('"'), text = field.value;  // a quote that is typed already is not typed again
+    field.setRangeText(word, start - (quoted && text[start - 1] === '"'), end + (quoted && text[end] === '"'), 'end');
     field.dispatchEvent(new Event('input', {bubbles: true}));
     close();  // what was taken is not offered again
   };

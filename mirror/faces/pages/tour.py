@@ -5,20 +5,21 @@ from dataclasses import dataclass
 import streamlit as st
 
 from mirror.faces.pages import in_browser
+from mirror.faces.pages.common import is_dark
 from mirror.faces.pages.places.place import Place
 from mirror.faces.pages.trails import flow
 from mirror.schema import catalog
 
 _KEY = "tour"  # of the step in the session's state
-# What a step points at is framed, and the step stays in sight. Backgrounds as in .streamlit/config.toml.
+# What a step points at is framed, and the step stays in sight.
 _POINTER = """
 <style>
 :is({at}) {{outline: 2px solid #d55e00; outline-offset: 4px; border-radius: 0.4rem;}}
 :has(> .st-key-tour) {{position: sticky; top: 4rem; z-index: 20;}}
-.st-key-tour {{background: #ffffff;}}
-@media (prefers-color-scheme: dark) {{.st-key-tour {{background: #11181f;}}}}
+.st-key-tour {{background: {background};}}
 </style>
 """
+_LIGHT, _DARK = "#ffffff", "#11181f"  # backgrounds as in .streamlit/config.toml
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def show(place: Place) -> None:
     if at is None:
         return
     step, is_last = _STEPS[at], at == len(_STEPS) - 1
-    st.html(_POINTER.format(at=step.at))
+    st.html(_POINTER.format(at=step.at, background=_DARK if is_dark() else _LIGHT))
     in_browser.point_at(step.at)
     with st.container(border=True, key="tour"):
         st.markdown(f"**{step.title}** :small[{at + 1} of {len(_STEPS)}]  \n{step.text}")

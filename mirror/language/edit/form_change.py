@@ -136,7 +136,9 @@ class Change(Numbers):
                 raise Unsettled
             at = found
             cue = order.target.cue
-            largest ^= bool(cue and cue.turned and not asked.measures and self._column(asked.columns[at]).temporal)
+            shown = None if asked.measures else asked.columns[at]
+            of_time = shown is not None and (self._column(shown).temporal or self._is_year(shown))
+            largest ^= bool(cue and cue.turned and of_time)
         ties = order is self._draft.rank and limit is None and order.text not in _MERE_ENDS
         return replace(asked, order=(at, largest), limit=limit, ties=ties, offset=order.nth - 1)
 

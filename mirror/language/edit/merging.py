@@ -32,7 +32,7 @@ def merged(before: tuple[Predicate, ...], new: Iterable[Predicate], more: bool) 
                     raise Refusal(f"Nothing would be left: {_dotted(c.place)} is {', '.join(map(str, c.values))} only.")
                 found[found.index(c)] = _of_values(c, "in", left)
         else:  # a new span of time, or a new end of a range, replaces the old one
-            found = [c for c in found if c not in same or c.operator in (*_EQUAL, *_UNEQUAL)]
+            found = [c for c in found if c not in same or c.operator in _UNEQUAL]
         found.append(condition)
     return tuple(dict.fromkeys(found))
 

@@ -12,7 +12,7 @@ from mirror.schema.database import Database, ForeignKey
 Part = TypeVar("Part")
 
 _EACH = ("each", "every")
-_FIRM = ("neg", "every", "both", "num", "text")
+_FIRM = ("neg", "every", "both", "num", "text", "or")
 _COMPARING = ("<", "<=", ">", ">=", "=", "<>")
 
 
@@ -179,6 +179,9 @@ class _Held:
         absent = any(p.absent or (p.count and p.count[0] in ("<", "<=", "=")) for p in self._asked.presences)
         turned = ("<>", "not in", "<", "<=", ">=", "is null", "is not null", "=")
         return absent or any(p.operator in turned for p in self._predicates) or bool(self._asked.having)
+
+    def _on_or(self, _: Span) -> bool:
+        return any(len(p.plain) > 1 for p in self._predicates)
 
     def _on_every(self, _: Span) -> bool:
         return any(p.every for p in self._asked.presences)

@@ -131,6 +131,9 @@ class Conditions(Scan):
     def _tested(self, target: Target, limit: Limit, low: bool = False) -> None:
         negated = self._take_neg()
         if limit.operator == "in" and len(limit.values) == 2:
+            if negated:  # neither end says it alone
+                self._draft.left.append("not")
+                self._draft.cost += 2.0
             self._test(Test(target, ">=", limit.values[:1], low=low))
             self._test(Test(target, "<=", limit.values[1:], low=low))
             return
@@ -187,7 +190,10 @@ class Conditions(Scan):
             if span.meaning == "between" and (self._draft.elapsed or self._draft.gap or self._aggregate):
                 self._draft.elapsed = not self._draft.gap
                 return
-            if following.kind in ("val", "flag", "time", "rel"):
+            if following.kind == "time":
+                self._leave(span)  # what it says of the time is lost
+                return
+            if following.kind in ("val", "flag", "rel"):
                 if span.text == "more" and self._aggregate:
                     self._draft.gap = True
                 self._draft.cost += 0.3  # "under the Panama flag"
@@ -291,8 +297,10 @@ class Conditions(Scan):
                 and isinstance(number, int)
                 and len(limit.values) == 1
             ):
+                negated = self._take_neg()
                 self._belonging(target.table)
-                draft.belongings[-1].count = (_TURNED[limit.operator] if self._take_neg() else limit.operator, number)  # type: ignore[assignment]
+                operator = _TURNED[limit.operator] if negated else limit.operator
+                draft.belongings[-1].count = operator, number  # type: ignore[assignment]
             else:
                 draft.having.append((target, limit))
         elif target.cue is not None or self._column(target.place).numeric:  # type: ignore[arg-type]

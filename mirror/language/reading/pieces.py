@@ -246,9 +246,13 @@ class Pieces(Names):
         self._draft.unit = next((u for u in ("hours", "minutes") if u in span.text), "days")
 
     def _on_silent(self, span: Span) -> None:
-        """`show`, `or`, `versus`: what stands around them says what is asked."""
+        """`show`, `versus`: what stands around them says what is asked."""
 
-    _on_show = _on_or = _on_verse = _on_silent
+    _on_show = _on_verse = _on_silent
+
+    def _on_or(self, span: Span) -> None:
+        """Between values of one column it was read with them; else there is nothing in the form for it."""
+        self._leave(span)
 
     def _on_both(self, span: Span) -> None:
         self._draft.both = True

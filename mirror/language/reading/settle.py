@@ -102,7 +102,7 @@ class Settler(Numbers):
             groups,
             conditions=self._predicates(base),
             presences=self._presences(subject),
-            order=(0, rank.largest),
+            order=(0, rank.largest != bool(measure.factors and self._turns(target, measure.factors[0]))),
             limit=limit if several or per else (1 if rank.nth > 1 else None),
             ties=not several and not per and rank.nth == 1,
             offset=rank.nth - 1,
@@ -165,6 +165,10 @@ class Settler(Numbers):
             return place
         return None
 
+    def _turns(self, target: Target, place: ColumnRef) -> bool:
+        """Whether the highest of what is asked for has the lowest value of a column: the oldest, of a year of birth."""
+        return bool(target.cue and target.cue.turned and (self._column(place).temporal or self._is_year(place)))
+
     def _rank_measure(self, target: Target, rank: Rank, subject: str) -> Measure:
         if target.cue is not None and target.cue.rows and not self._columns(target, subject, dates_too=False):
             return self._counted_facts(subject)
@@ -176,7 +180,7 @@ class Settler(Numbers):
         place = self._place(target, subject)
         column = self._column(place)
         if aggregate is None and column.temporal:
-            aggregate = "max" if rank.largest else "min"
+            aggregate = "max" if rank.largest != self._turns(target, place) else "min"
         if aggregate is None and target.cue is not None and target.cue.rows:
             aggregate = "sum"
         return self._measure(Wanted(aggregate, Target(place=place)), subject)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from mirror.language.reading.lexemes import of_kind, stem
 from mirror.language.reading.linking import Linker, name_stems
 from mirror.language.reading.query_draft import Draft, Target, Test
+from mirror.language.reading.times import whole_year
 from mirror.query.other_data import paths
 from mirror.query.other_data.form import ColumnRef, Mean, Predicate, Presence
 from mirror.query.spec import ChartWish
@@ -220,12 +221,20 @@ class Places:
                 raise Unsettled
             return Predicate(place, operator, (Mean(place, self._alike(test.within, place)),))
         values = test.values
-        if column.temporal and values and isinstance(values[0], int | float) and not isinstance(values[0], bool):
-            years = float(values[0])
+        turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+        first = values[0] if values else None
+        number = first if isinstance(first, int | float) and not isinstance(first, bool) else None
+        if number is not None and target.cue and target.cue.turned and operator != "=" and self._is_year(place):
+            year = number if whole_year(number) else self._now.year - int(number)
+            return Predicate(place, turned.get(operator, operator), (year,))  # type: ignore[arg-type]
+        if column.temporal and number is not None:
+            years = float(number)
             if target.cue is None or not target.cue.turned:
                 raise Unsettled
+            if whole_year(number):  # "newer than 2000" begins when that year is over
+                after = operator in ("<", ">=")
+                return Predicate(place, ">=" if operator in ("<", "<=") else "<", (f"{int(years) + after}-01-01",))
             then = self._now - timedelta(days=365.2425 * years)
-            turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
             return Predicate(place, turned.get(operator, operator), (then.date().isoformat(),))  # type: ignore[arg-type]
         if not column.numeric and any(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
             raise Unsettled

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from mirror.language.reading.lexemes import Token
@@ -22,6 +23,11 @@ _TO = frozenset(("to", "until", "till", "through", "and", "thru", "til"))
 _BOUNDS = SINCE | {"before", "after", "until", "till", "by"}
 _WITH_RANGE = frozenset(("between", "from", "in", "for", "during"))
 _BEGAN = frozenset(("began", "begun", "started", "starts", "begins"))
+_COMPARED: dict[str, Literal["<", "<=", ">", ">="]] = {
+    "later than": ">", "newer than": ">", "older than": "<", "no later than": "<=", "not later than": "<=",
+    "no earlier than": ">=", "not earlier than": ">=", "on or before": "<=", "on or after": ">=", ">": ">", ">=": ">=",
+    "≥": ">=", "<": "<", "<=": "<=", "≤": "<=",
+}  # fmt: skip
 _BESIDE = 0.1  # "nov 1 - nov 15": the dash is no token
 _NUMBER_BESIDE = 0.2  # "1-8 nov", which may be a number and a day
 _LIST_OF_MONTHS = 0.3
@@ -135,8 +141,23 @@ class _Times(Periods):
         if (word in _UNTIL and not signed_up) or (word == "by" and self._word(i + 1) in ("the", "end")):
             for period in self._points(self._bound(i + 1) or i + 1):
                 yield self._said(i, period.at, None, period.end, "<=", period)
+        yield from self._compared(i)
         yield from self._plain(i)
         yield from self._to_now(i)
+
+    def _compared(self, i: int) -> Iterator[Said]:
+        """`later than march`, `on or before the 9th`, `no later than friday`, `>= 2025-03-01`."""
+        for count in (3, 2, 1):
+            operator = _COMPARED.get(" ".join(self._words[i : i + count]))
+            if operator is None:
+                continue
+            for period in self._points(self._over(i + count, frozenset(("the",)))):
+                if count == 1 and period.years and period.cost == BARE:
+                    continue  # "price > 2000"
+                start = {">": period.end, ">=": period.start}.get(operator)
+                end = {"<": period.start, "<=": period.end}.get(operator)
+                yield self._said(i, period.at, start, end, operator, period)
+            return
 
     def _bound(self, at: int) -> int | None:
         return self._over(
@@ -198,11 +219,14 @@ class _Times(Periods):
                     at = listed[0].at
                 if self._word(at) not in _TO:
                     continue
-                plain = self._word(at) == "and" and self._word(i) not in ("between", "from") and len(months) == 1
+                together = self._word(at) == "and" and self._word(i) not in ("between", "from")
+                plain = together and len(months) == 1
                 at = self._over(at + 1, frozenset(("the", "including", "incl")))
                 for last in self._points(at):
                     if first.one_day and last.one_day:
                         continue
+                    if together and not _adjoin([*months, last]):
+                        continue  # "january and march" leaves february out
                     start = first.start
                     if first.month_only and not last.month_only:
                         start = datetime(last.end.year if last.end.month > 1 else last.end.year - 1, start.month, 1)
@@ -296,3 +320,11 @@ def _takes_in(longer: Said, one: Said) -> bool:
     """Whether a time is only a part of what another one says."""
     within = longer.start <= one.start and one.end <= longer.end
     return within and longer.end - longer.start > one.end - one.start and longer.cost <= one.cost + PART_OF
+
+
+def _adjoin(periods: Sequence[Period]) -> bool:
+    """Whether each begins where the one before ends; of months without a year, those of the calendar."""
+    return all(
+        one.end == other.start or (one.month_only and one.end.month == other.start.month)
+        for one, other in pairwise(periods)
+    )

@@ -101,6 +101,8 @@ class _Builder(Joins):
     def _apart(self, tables: list[str]) -> tuple[exp.Expr, list[str], list[str]]:
         """Quotients and differences of two tables' numbers: each added up by itself, then taken together."""
         asked = self._asked
+        if asked.having or asked.count_groups or asked.outer or asked.of_total:
+            raise Impossible("A condition on a quotient of two tables' numbers is not read: write the SQL.")
         names = self._metric_names()
         simple = tuple(replace(p, over=None, minus=None) for m in asked.measures for p in m.parts)
         inner = _Builder(replace(asked, measures=simple, having=(), order=None, limit=None, ties=False), self._database)
@@ -151,8 +153,9 @@ class _Builder(Joins):
 
     def _shares(self, tree: exp.Select, metrics: list[str]) -> exp.Select:
         """Each group's part of the leading number of all groups."""
-        names = tree.named_selects
-        tree.set("order", None)
+        names, asked = tree.named_selects, self._asked
+        for clause in ("order", "limit", "offset"):  # the shares are of all groups, whichever are shown
+            tree.set(clause, None)
         whole = exp.Window(this=exp.Sum(this=self._column(None, metrics[0])), over="OVER")
         part = exp.Mul(this=exp.Literal.number("1.0"), expression=self._column(None, metrics[0]))
         under = exp.func("NULLIF", whole, exp.Literal.number(0))
@@ -162,11 +165,15 @@ class _Builder(Joins):
             for n in names
         ]
         outer = exp.select(*shown).from_(exp.Subquery(this=tree, alias=self._alias("found")))
-        return self._ordered(outer, [(self._column(None, metrics[0]), True)])
+        at, descending = asked.order or (0, True)
+        outer = self._ordered(outer, [(self._column(None, metrics[at]), descending)])
+        outer = outer.limit(asked.limit) if asked.limit else outer
+        return outer.offset(asked.offset) if asked.offset else outer
 
     def _of_groups(self, tree: exp.Select, metric: str, aggregate: Aggregate) -> tuple[exp.Expr, list[str], list[str]]:
-        """One number of all groups."""
-        tree.set("order", None)
+        """One number of all groups, or of the first ones."""
+        if not self._asked.limit:
+            tree.set("order", None)
         number = _AGGREGATES[aggregate](this=self._column(None, metric))
         name = f"{aggregate}_of_{metric}"
         outer = exp.select(self._as(number, name)).from_(exp.Subquery(this=tree, alias=self._alias("found")))
@@ -187,7 +194,10 @@ class _Builder(Joins):
         inner = exp.select(*(c.copy() for c in shown), self._as(place, "place"))
         inner = inner.from_(exp.Subquery(this=tree, alias=self._alias("ranked")))
         outer = exp.select(*(c.copy() for c in shown)).from_(exp.Subquery(this=inner, alias=self._alias("placed")))
-        outer = outer.where(exp.LTE(this=self._column(None, "place"), expression=exp.Literal.number(asked.limit)))
+        at = self._column(None, "place")
+        outer = outer.where(exp.LTE(this=at.copy(), expression=exp.Literal.number(asked.offset + asked.limit)))
+        if asked.offset:
+            outer = outer.where(exp.GT(this=at, expression=exp.Literal.number(asked.offset)))
         return self._ordered(outer, [(w, False) for w in within] + [(self._column(None, metric), asked.order[1])])
 
     def _list(self) -> tuple[exp.Expr, list[str], list[str]]:
@@ -245,13 +255,14 @@ class _Builder(Joins):
         halves = []
         dimensions: list[str] = []
         for table in tables:
+            self._check_told(table)
             measures = [(i, m) for i, m in enumerate(asked.measures) if m.table == table]
             half, dimensions = self._aggregated(table, measures, metrics, whole=False)
             halves.append(half)
         both = exp.union(halves[0], halves[1], distinct=False, copy=False)
         names = [n for n in halves[0].named_selects if n not in metrics]
         keys = [self._column(None, n) for n in names]
-        once = [exp.Max(this=self._column(None, n)) for n in metrics]
+        once = [self._once(n, m) for n, m in zip(metrics, asked.measures, strict=True)]
         tree = exp.select(*(k.copy() for k in keys), *(self._as(m, n) for m, n in zip(once, metrics, strict=True)))
         tree = tree.from_(exp.Subquery(this=both, alias=exp.TableAlias(this=self._identifier("both_tables"))))
         if keys:
@@ -262,6 +273,21 @@ class _Builder(Joins):
         if asked.count_groups or (asked.order and asked.ties):
             return tree, dimensions
         return self._sorted(tree, keys, metrics), dimensions
+
+    def _check_told(self, table: str) -> None:
+        """Raises Impossible where a condition says nothing of the rows of a table, of which all would be counted."""
+        for condition in self._asked.conditions:
+            place = condition.place
+            if paths.turns_down(self._way(table, place.table, place.role)):
+                raise Impossible(
+                    f"{place.table}.{place.column} says nothing of {many(table)}: ask for one of the two numbers."
+                )
+
+    def _once(self, name: str, measure: Measure) -> exp.Expr:
+        """The number of one of two tables; of none of its rows it is 0 where it adds up or counts."""
+        most = exp.Max(this=self._column(None, name))
+        added = measure.aggregate in ("count", "distinct", "sum")
+        return exp.func("COALESCE", most, exp.Literal.number(0)) if added else most
 
     def _sort_keys(self, keys: list[exp.Expr], names: list[str]) -> list[exp.Expr]:
         """What sorts by the keys: a column under its own name, which another table may have too, with its table."""
@@ -362,18 +388,13 @@ class _Builder(Joins):
         )
         kept = [self._condition(self._place(part, c.place), c) for c in measure.conditions]
 
-        def among(number: exp.Expr) -> exp.Expr:
-            return exp.Case(ifs=[exp.If(this=exp.and_(*kept), true=number)]) if kept else number
+        def among(number: exp.Expr, none: exp.Expr | None = None) -> exp.Expr:
+            return exp.Case(ifs=[exp.If(this=exp.and_(*kept), true=number)], default=none) if kept else number
 
         if not measure.factors:
             if not repeated:
                 return exp.Count(this=among(exp.Literal.number(1)) if kept else exp.Star())
-            relation = self._database.relation(measure.table)
-            if len(relation.key) != 1:
-                raise Impossible(
-                    f"{measure.table} has no key of one column, so its rows cannot be counted once each: write the SQL."
-                )
-            return self._distinct(among(self._column(part.alias, relation.key[0])))
+            return self._distinct(among(self._column(part.alias, self._key_of(measure.table))))
         numbers = [self._number(part, place) for place in measure.factors]
         number = numbers[0] if len(numbers) == 1 else exp.Mul(this=numbers[0], expression=numbers[1])
         if measure.until is not None:
@@ -381,7 +402,7 @@ class _Builder(Joins):
             if measure.unit != "days":
                 times = exp.Literal.number(24 if measure.unit == "hours" else 1440)
                 number = exp.Mul(this=exp.Paren(this=number), expression=times)
-        number = among(number)
+        number = among(number, exp.Literal.number(0) if measure.aggregate == "sum" else None)
         if measure.aggregate == "distinct":
             return self._distinct(among(self._place(part, measure.factors[0])))
         if measure.aggregate == "median":

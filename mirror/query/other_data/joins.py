@@ -1,10 +1,11 @@
 """Tables, joins and conditions of one SELECT: along foreign keys, and as EXISTS where a join would repeat rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from mirror.query.errors import Impossible
 from mirror.query.other_data import dialects, paths
 from mirror.query.other_data.form import Asked, ColumnRef, Mean, Predicate, Presence
 from mirror.query.other_data.paths import Path, Step
@@ -126,13 +127,14 @@ class Joins:
         apart: dict[Path, list[tuple[Path, Predicate]]] = {}
         for condition in self._asked.conditions:
             way = self._way(part.base, condition.place.table, condition.place.role)
-            down = next((i for i, step in enumerate(way) if step.multiplies), None)
+            # Of rows that are joined, since groups are of them, it is said of these.
+            down = next((i for i, step in enumerate(way) if step.multiplies and way[: i + 1] not in part.joined), None)
             if down is None:
                 found.append(self._condition(self._place(part, condition.place), condition))
             elif condition.operator in ("<>", "not in"):
                 # "not product Lamp": no row with it may be there.
                 turned = {"<>": "=", "not in": "in"}[condition.operator]
-                positive = Predicate(condition.place, turned, condition.values)  # type: ignore[arg-type]
+                positive = replace(condition, operator=turned)  # type: ignore[arg-type]
                 found.append(exp.not_(self._exists(part, way[: down + 1], [(way, positive)])))
             else:
                 apart.setdefault(way[: down + 1], []).append((way, condition))
@@ -158,9 +160,11 @@ class Joins:
         head = way[: down + 1]
         if presence.count:
             operator, number = presence.count
-            counted = exp.Subquery(
-                this=self._belonging(part, head, inside or [(way, None)], exp.Count(this=exp.Star()))
-            )
+            rows = inside or [(way, None)]
+            beyond = any(step.up and not step.link.unique for step in way[len(head) :])
+            repeated = beyond or any(paths.multiplies(w[len(way) :]) for w, _ in rows)
+            shown = self._key_of(presence.table) if repeated else None
+            counted = exp.Subquery(this=self._belonging(part, head, rows, exp.Count(this=exp.Star()), of=(way, shown)))
             return self._test(counted, operator, (number,))
         if presence.every:
             broken = [self._exists(part, head, [(w, c)], broken=True) for w, c in inside if c is not None]
@@ -180,8 +184,12 @@ class Joins:
         inside: Sequence[tuple[Path, Predicate | None]],
         shown: exp.Expr,
         broken: bool = False,
+        of: tuple[Path, str | None] = ((), None),
     ) -> exp.Select:
-        """The rows at the end of `head` that belong to a row of the part."""
+        """The rows at the end of `head` that belong to a row of the part.
+
+        `of` is a way and the key of the rows at its end, where these are to be counted once each.
+        """
         outer = self._reach(part, head[:-1])
         step = head[-1]
         self.read.append(step.to)
@@ -195,9 +203,21 @@ class Joins:
             if condition is not None:
                 met = self._condition(self._column(end, condition.place.column), condition)
                 where.append(exp.not_(met) if broken else met)
+        to, key = of
+        if key is not None:
+            shown = exp.Count(this=exp.Distinct(expressions=[self._column(self._reach(within, to[len(head) :]), key)]))
         for join in within.joins:
             join.set("side", None)
         return self._from(exp.select(shown), within, where)
+
+    def _key_of(self, table: str) -> str:
+        """The column that tells the rows of a table apart. Raises Impossible."""
+        key = self._database.relation(table).key
+        if len(key) != 1:
+            raise Impossible(
+                f"{table} has no key of one column, so its rows cannot be counted once each: write the SQL."
+            )
+        return key[0]
 
     def _condition(self, column: exp.Expr, condition: Predicate) -> exp.Expr:
         other = condition.values[0] if condition.values else None
@@ -205,6 +225,8 @@ class Joins:
         if condition.bucket:
             tested = dialects.bucket(condition.bucket, column, self._dialect)
         if isinstance(other, ColumnRef):  # of the same row
+            if other.table != condition.place.table:
+                raise Impossible("Columns of two tables are not compared: write the SQL.")
             table = self._identifier(column.table) if isinstance(column, exp.Column) and column.table else None
             there = exp.Column(this=self._identifier(other.column), table=table)
             return COMPARED[condition.operator](this=tested, expression=self._finite(there, other))
@@ -231,7 +253,9 @@ class Joins:
             found = exp.In(this=tested, expressions=[self._value(v) for v in values])
             return exp.not_(found) if operator == "not in" else found
         if operator == "contains":
-            within = exp.StrPosition(this=exp.Lower(this=tested), substr=self._value(str(values[0]).lower()))
+            text = str(values[0])  # SQLite knows the small letters of ASCII alone
+            part = self._value(text.lower()) if text.isascii() else exp.Lower(this=self._value(text))
+            within = exp.StrPosition(this=exp.Lower(this=tested), substr=part)
             return exp.GT(this=within, expression=exp.Literal.number(0))
         return COMPARED[operator](this=tested, expression=self._value(values[0]))
 

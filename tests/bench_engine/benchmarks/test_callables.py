@@ -148,6 +148,7 @@ class Cached:
 
 
 BUFFER = torch.empty(16, 24)
+TURNED = torch.empty(24, 16)
 IN_TURN = r"mine is wrong: its output in turn \d+, after \d+ calls,"
 
 
@@ -171,6 +172,7 @@ IN_TURN = r"mine is wrong: its output in turn \d+, after \d+ calls,"
         (later(lambda x: softmax(x) * 2 if torch.rand(()) < 0.5 else softmax(x)), "its output"),
         (later(lambda x: softmax(x).add_(x.fill_(0))), "writes into its request|its output"),
         (lambda x: BUFFER.copy_(softmax(x)), "gives its outputs in a buffer that later calls change"),
+        (lambda x: TURNED.copy_(softmax(x).T).T, "gives its outputs in a buffer that later calls change"),
         (Cached(lambda x: x.data_ptr()), "its output in turn"),
         (Cached(lambda x: x.data_ptr(), lambda y: y), "gives them again|later calls change|its output"),
         (Cached(lambda x: x.numpy().tobytes()), r"remembers outputs by their requests: .* \d+\.\d times as long"),
@@ -307,3 +309,46 @@ def test_arguments_of_other_layouts_are_taken() -> None:
     made = run(lambda x: x.to_dense(), of=lambda x: x.clone(), prepare=lambda x: x.to_sparse_csr())
     assert made.error is None
     assert run(lambda x: x.copy(), of=lambda x: x.flip(0), takes="numpy", prepare=lambda x: x[::-1]).error is None
+
+
+def large(shapes, dtype, generator):
+    return [torch.randint(2**60, 2**61, shapes[0], generator=generator)]
+
+
+def test_whole_numbers_beyond_float64_are_told_apart() -> None:
+    wrong = run(lambda x: (x.double() + 1).long(), of=lambda x: x + 1, made=large, dtype="int64")
+    assert wrong.status == "failed"
+    assert "differs from the reference" in wrong.error
+
+
+def test_whole_numbers_that_are_right_beyond_float64_are_ok() -> None:
+    assert run(lambda x: x + 1, of=lambda x: x + 1, made=large, dtype="int64").status == "ok"
+
+
+def test_every_value_of_sixteen_bits_may_be_right() -> None:
+    def turned(x):
+        return x.bitwise_xor(32767)
+
+    assert run(turned, of=turned, dtype="int16", shape="64x64").status == "ok"
+
+
+def test_what_is_prepared_may_be_an_object_beside_an_array() -> None:
+    def prepare(a, x):
+        return a.to_sparse_csr(), x
+
+    found = run(lambda a, x: a @ x, of=lambda a, x: a @ x, prepare=prepare, shape="16x16+16x4")
+    assert (found.status, found.error) == ("ok", None)
+
+
+def test_inputs_may_be_nan() -> None:
+    def made(shapes, dtype, generator):
+        drawn = torch.randn(shapes[0], generator=generator)
+        return [drawn.masked_fill(drawn > 1, float("nan"))]
+
+    assert run(lambda x: x.nansum(-1), of=lambda x: x.nansum(-1), made=made).status == "ok"
+
+
+def test_outputs_whose_shape_is_their_inputs_are_told() -> None:
+    found = run(lambda x: x[x > 0], of=lambda x: x[x > 0])
+    assert found.status == "failed"
+    assert "have other shapes for other inputs, and cannot be compared: pad them to one shape" in found.error

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench_engine.command.cli import main
+from db.store import Store
 
 
 def run_once(engine) -> Path:
@@ -95,3 +96,16 @@ def test_a_result_from_the_future_is_told_until_it_is_measured_again(
     capsys.readouterr()
     assert main(["ingest"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_what_was_copied_before_an_empty_journal_is_in_the_results(
+    engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_once(engine)
+    packed, empty = tmp_path / "good.jsonl", tmp_path / "empty"
+    empty.mkdir()
+    assert main(["pack", str(packed)]) == 0
+    other = tmp_path / "other.duckdb"
+    assert main(["ingest", str(packed), str(empty), "--db", str(other)]) == 1
+    assert "empty holds no trials" in capsys.readouterr().err
+    assert len(Store(str(other)).trial_ids()) == 1

@@ -80,6 +80,8 @@ def test_counts_that_differ_are_told():
         {"environment": "no JSON"},
         {"environment": "[]"},
         {"environment": '{"touched_bytes": "many", "gather_gb_s": true, "counts": [1], "energy_j": -1}'},
+        {"environment": "[" * 100_000},
+        {"environment": '{"touched_bytes": 1' + "0" * 400 + "}"},
         {"environment": '{"touched_bytes": 0, "gather_gb_s": 2, "counts": {"instructions": NaN}}'},
         {"environment": '{"touched_bytes": Infinity, "gather_gb_s": 2}', "latency_us": None},
     ],

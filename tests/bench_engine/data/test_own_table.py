@@ -145,3 +145,47 @@ def test_a_file_is_known_to_other_processes_by_its_content(clicks: Path, monkeyp
         found.load().load()
     clicks.unlink()
     assert "There is no file" in found.absent
+
+
+def test_empty_times_among_texts_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    rows = "".join(f"u{n % 3},{n % 2},{'' if n in (3, 18) else f'2026-01-{n + 1:02}'}\n" for n in range(20))
+    path.write_text("user,click,day\n" + rows)
+    with pytest.raises(DataFileError, match=r"days.csv, row 4: day is .*, not a time"):
+        load("mine", path, "click", time="day")
+
+
+def test_nanoseconds_are_times_and_lists_are_no_ids(tmp_path: Path) -> None:
+    rows = range(50)
+    at = pa.array([1_700_000_000_000_000_000 + n * 10**9 for n in rows], pa.timestamp("ns"))
+    table = pa.table({"user": [f"u{n % 7}" for n in rows], "click": [n % 2 for n in rows], "at": at})
+    path = tmp_path / "ns.parquet"
+    pq.write_table(table, path)
+    assert load("mine", path, "click", time="at").test_labels.tolist() == [n % 2 for n in range(40, 50)]
+    pq.write_table(table.append_column("tags", pa.array([[n] for n in rows])), path)
+    with pytest.raises(DataFileError, match=r"the column tags holds no single values but list.*leave it out"):
+        load("mine", path, "click", time="at")
+
+
+def test_a_file_with_carriage_returns_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    path.write_bytes(b"user,click\ra,1\rb,0\r")
+    with pytest.raises(DataFileError, match="has carriage returns within its first line"):
+        load("mine", path, "click")
+
+
+def test_whole_numbers_and_commas_in_what_is_said_come_back(clicks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(own_data.VARIABLE, raising=False)
+    path = clicks.with_name("odd.csv")
+    path.write_text('"user, id",item,rating\n' + "".join(f"{n % 5},{n % 3},{n % 6}\n" for n in range(40)))
+    own_data.name_table(own_data.own_table(path, "rating", ["user, id", "item"], 4))  # type: ignore[arg-type]
+    (found,) = own_data.named_tables()
+    assert found.load().load().num_tables == 2
+
+
+def test_a_mask_of_whole_numbers_is_refused() -> None:
+    ids, test = np.arange(10)[:, None], np.array([0] * 8 + [1] * 2)
+    labels = np.array([0, 1] * 5, np.float32)
+    with pytest.raises(ValueError, match=r"test must be bool \(10,\), not int64"):
+        ClickData.split("x", (10,), ids, labels, test)
+    assert ClickData.split("x", (10,), ids, labels.astype(np.int64), test == 1).train_labels.dtype == np.float32

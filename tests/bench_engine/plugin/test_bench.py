@@ -95,8 +95,8 @@ def test_numbers_of_other_libraries_are_numbers() -> None:
 def row(method: str, batch: int, speedup: float, verdict: str) -> benched.Row:
     times = {"latency_us": 10 / speedup, "latency_ci_low_us": 9 / speedup, "latency_ci_high_us": 11 / speedup}
     interval = {"speedup": speedup, "speedup_ci_low": speedup * 0.9, "speedup_ci_high": speedup * 1.1}
-    said = {"status": "ok", "error": None, "verdict": verdict, "memory_mb": 1.5}
-    return MappingProxyType({"method": method, "batch_size": batch, **times, **interval, **said})
+    said = {"status": "ok", "error": None, "verdict": verdict, "memory_mb": 1.5, "is_baseline": False}
+    return MappingProxyType({"method": method, "batch_size": batch, **times, **interval, **said, "environment": "{}"})
 
 
 def test_what_is_said_of_one_few_and_many() -> None:
@@ -115,3 +115,24 @@ def test_what_is_said_of_one_few_and_many() -> None:
     shown = Benched("s", "dense", ("batch_size",), tuple(of_dense), "done")
     assert list(shown.df()["batch_size"]) == [0, 1, 2, 3, 4]
     assert "batch_size" in str(shown)
+
+
+def test_a_speedup_over_another_baseline_is_none_over_this_one() -> None:
+    mine = row("mine", 1, 2.0, "faster")
+    over_other = MappingProxyType({**mine, "environment": '{"compared_with": "hashed"}'})
+    was_baseline = MappingProxyType({**mine, "is_baseline": True})
+    for given in (over_other, was_baseline):
+        benched_rows = Benched("s", "dense", ("batch_size",), (row("dense", 1, 1.0, ""), given), "done")
+        assert benched_rows.speedups() == {}
+        assert "2.00x" not in str(benched_rows)
+    over_this = MappingProxyType({**mine, "environment": '{"compared_with": "dense"}'})
+    assert Benched("s", "dense", (), (over_this,), "done").headlines() == [
+        "mine against dense: 2.00x [1.80, 2.20], faster."
+    ]
+
+
+def test_what_is_not_timed_is_shown_without_a_time() -> None:
+    timeless = MappingProxyType(
+        {**row("mine", 1, 1.0, ""), "latency_us": None, "latency_ci_low_us": None, "speedup": None}
+    )
+    assert "mine" in str(Benched("s", "dense", (), (timeless,), "done"))

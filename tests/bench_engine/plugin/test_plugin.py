@@ -191,6 +191,31 @@ def test_own_entries_that_cannot_be_used_are_one_sentence(tmp_path: Path, text: 
     assert told in done.stderr
 
 
+def test_functions_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    one, two, three = "return 1.0", "a *= 0; return 2.0", "return float(a.sum())"
+    bodies = zip(("one", "two", "three"), (one, two, three), strict=True)
+    text = "".join(f'@metric("{name}")\ndef _(a, b):\n    {body}\n' for name, body in bodies)
+    plugin(tmp_path, "metrics.py", OWN + text)
+    script = (
+        "import numpy as np\nfrom bench_engine.registry import with_plugins\nwith_plugins('metrics.py')\n"
+        "from bench_engine.plugin import own_entries\nfrom bench_engine.trial import Trial\n"
+        "trial = Trial('training', 'dense', {}, metrics=('one', 'two', 'three'))\n"
+        "print(own_entries.measured(trial, np.ones(3), np.ones(3)))\n"
+    )
+    done = command(["-c", script], tmp_path)
+    assert done.stdout.strip() == "{'one': 1.0, 'two': 2.0, 'three': 3.0}", done.stderr
+    text = "".join(f'@method("{name}", "text")\ndef made(*a, **k):\n    return 1\n' for name in ("one", "two"))
+    done = listed(tmp_path, plugin(tmp_path, "methods.py", "from bench_engine.plugin import method\n" + text))
+    assert "The methods one and two are two functions called made: give one of them another name." in done.stderr
+
+
+@pytest.mark.parametrize("start", ["\ufeff", "# -*- coding: utf-8 -*-\n"])
+def test_a_file_may_say_its_encoding_and_a_docstring_may_be_blank(tmp_path: Path, start: str) -> None:
+    quotes = '"' * 3
+    (tmp_path / "blank.py").write_text(f"{start}class MyBag:\n    {quotes}\n    {quotes}\n")
+    assert "my_bag" in listed(tmp_path, "blank.py:MyBag").stdout
+
+
 def test_a_missing_data_file_is_told_and_bad_metrics_lose_nothing(tmp_path: Path) -> None:
     text = files()["my_clicks.py"].replace('clicks")\ndef load():', 'clicks", files=("clicks.csv",))\ndef load(path):')
     bad = '\n\n@metric("not_a_number")\ndef nan(labels, scores):\n    return float("nan")\n'

@@ -1,6 +1,9 @@
 """Code of a notebook as a module that other processes can import, and what cannot be one."""
 
+import importlib
 import linecache
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from bench_engine.plugin import PluginError, declared, plugin_of
+from db.installation import python_path
 
 Cells = Callable[[str], dict]
 
@@ -90,6 +94,7 @@ def test_a_module_beside_the_notebook_is_found_and_part_of_the_kernel(
 
 def test_a_function_of_torch_is_not_made_of_all_its_modules() -> None:
     """They are thousands, read at every declaration, and torch's version is part of the kernel anyway."""
+    importlib.import_module("torch")
     assert declared.files_of("torch") == (declared.file_of("torch"),)
 
 
@@ -114,3 +119,19 @@ def test_what_cannot_be_written_is_one_sentence(cells: Cells, tmp_path: Path, te
         plugin_of(value, "", tmp_path)
     assert len(str(raised.value).splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cached_function_of_a_script_comes_along(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import functools, sys\nfrom pathlib import Path\nfrom bench_engine.plugin import plugin_of\n"
+        "@functools.cache\ndef bound(n):\n    return n ** -0.5\n\n"
+        "class Half:\n    def run(self, n):\n        return bound(n)\n\n"
+        "print(Path(plugin_of(Half, '', Path(sys.argv[1])).target).read_text())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": python_path()},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "@functools.cache\ndef bound" in done.stdout
+    assert "__main__" not in done.stdout

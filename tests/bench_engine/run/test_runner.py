@@ -7,6 +7,7 @@ import signal
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from broken_log import break_log
@@ -328,23 +329,35 @@ def test_a_broken_database_is_said_before_anything_runs(engine) -> None:
     assert executor.asked == []
 
 
-def test_a_full_disk_ends_the_run_and_keeps_what_is_done(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("states", [False, True], ids=["journal", "states too"])
+def test_a_full_disk_ends_the_run_and_keeps_what_is_done(engine, monkeypatch: pytest.MonkeyPatch, states: bool) -> None:
     fsync = os.fsync
     calls = iter(range(100))
 
+    failed: list[bool] = []
+
     def full(handle: int) -> None:
         if next(calls) >= 2:  # a file and its folder: the first trial
+            failed.append(True)
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(handle)
 
+    written = runs.write
+
+    def full_for_states_too(*given: Any) -> None:
+        if failed:
+            raise runs.RunStateError("No space for the state.")
+        written(*given)
+
     monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(runs, "write", full_for_states_too if states else written)
     with pytest.raises(journal.JournalError, match="No space left on device"):
         run(engine.sweep("ok", seeds=3), executor=FakeExecutor())
     monkeypatch.undo()
     assert len(engine.entries()) == 1
     assert not list(engine.journal.glob("*.part"))
     (state,) = runs.read_all(engine.journal)
-    assert (state.status, state.done) == ("failed", 1)
+    assert states or (state.status, state.done) == ("failed", 1)
 
 
 def test_a_slip_in_the_sweep_is_in_the_state_of_the_run(engine) -> None:

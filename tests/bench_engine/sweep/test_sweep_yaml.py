@@ -48,6 +48,14 @@ BOMB = "a0: &a0 {k: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}
             "s line 2 is not YAML: found character '\\t' that cannot start any token (a tab: indent with spaces).",
         ),
         ("a: 1\nb: 2\na: 3\n", "s line 3 is not YAML: the key a is given twice."),
+        (
+            "a: 1\nb: [8, 016]\n",
+            "s line 2 is not YAML: 016 would be a number to the base of 8 or 60, write it to the base of 10.",
+        ),
+        (
+            "a: 1:30\n",
+            "s line 1 is not YAML: 1:30 would be a number to the base of 8 or 60, write it to the base of 10.",
+        ),
         ("a: {x: 1, x: 2}\n", "s line 1 is not YAML: the key x is given twice."),
         (BOMB, "s line 4 is not YAML: more than 20 aliases, write the values out."),
         ("a: [1\n" + "b: 2\n", "s line 2 is not YAML: expected ',' or ']', but got ':'."),

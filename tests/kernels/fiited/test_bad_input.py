@@ -401,3 +401,36 @@ def test_a_later_optimizer_takes_over_with_fresh_slots():
     module(torch.tensor([[row]])).sum().backward()
     other.step()
     torch.testing.assert_close(module.materialize()[row], before[row] - 0.1)
+
+
+@each_layout
+def test_a_damaged_state_of_another_rule_leaves_the_slots(layout):
+    good = FIITEDEmbeddingBag(100, 8, pruning_ratio=0.5, layout=layout)
+    FIITEDOptimizer(good, "adagrad")
+    state = good.get_extra_state()
+    state["state"]["utilities"] = state["state"]["utilities"] - 1
+    table = FIITEDEmbeddingBag(100, 8, pruning_ratio=0.5, layout=layout)
+    before = frozen(table.state_dict())
+    with pytest.raises(ValueError, match="utilit"):
+        table.set_extra_state(state)
+    assert frozen(table.state_dict()) == before
+    FIITEDOptimizer(table, "adagrad", initial_accumulator_value=0.5)
+    assert table.get_extra_state()["state"]["slots"].unique().tolist() == [0.5]
+
+
+def test_a_model_that_holds_one_is_not_shared():
+    with pytest.raises(RuntimeError, match="use ShardedFIITEDEmbeddingBag"):
+        torch.nn.Sequential(FIITEDEmbeddingBag(100, 8)).share_memory()
+
+
+@each_layout
+def test_the_default_device_is_not_the_table_s(layout):
+    table = FIITEDEmbeddingBag(100, 8, pruning_ratio=0.5, layout=layout)
+    optimizer = FIITEDOptimizer(table, "adagrad")
+    with torch.device("meta"):
+        assert table.live_mask().sum() == table.capacity
+        assert table.materialize([1, 2]).shape == (2, 8)
+        table(torch.tensor([[1, 2]], device="cpu")).sum().backward()
+        optimizer.step()
+        table.prune()
+    table.verify()

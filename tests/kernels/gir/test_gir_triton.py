@@ -97,6 +97,22 @@ def test_a_long_reduction_is_made_in_parts() -> None:
     assert blocked(optimize(kernel), Blocks(), 20).body[0].axis != "part"
 
 
+def test_a_long_online_softmax_of_few_rows_is_not_made_in_parts() -> None:
+    """The parts of a sum that is scaled by the largest so far are not added up."""
+    fn, inputs = (lambda a, w: (a * 2, w.softmax(-1))), [x(37, 64), x(64, 4096)]
+    for change, parts in ((computed, True), (in_one_pass, False)):
+        kernel = blocked(change(naive(fn, inputs)[1]), Blocks(1024, 4, False), 37)
+        assert ("part" in [nest.axis for nest in kernel.body]) == parts
+        assert ("k_more" in function(kernel)) != parts
+
+
+def test_axes_of_one_block_have_64_bits_where_their_steps_are_wide() -> None:
+    with FakeTensorMode():
+        wide, narrow = torch.empty(2, 16, 200_000_000), torch.empty(2, 16, 200)
+        said = [text(lambda a: a.sum(1), [a], Blocks(1024, 4, True)) for a in (wide, narrow)]
+    assert ["k_axis(tl.arange(0, 16)" in each for each in said] == [True, False]
+
+
 def test_blocks_are_powers_of_two_and_hold_what_was_asked_for() -> None:
     known = operators(37, 45)
     for fn, inputs in (known[name] for name in ("sum of columns", "softmax", "transpose add", "bags", "interaction")):

@@ -136,3 +136,9 @@ def test_of_equal_slots_the_first_has_the_gradient_across_parts_of_a_long_bag(bl
         module(ids).mul(torch.arange(1, 12)).sum().backward()
         gradients.append(module.hashed_weight.grad)
     assert torch.equal(*gradients)
+
+
+def test_a_padding_beyond_the_ids_type_is_none_of_them():
+    module = HashedEmbeddingBag(2**32 + 1, 4, 1e-8, "mean", padding_idx=-1)  # id 2^32, which as int32 would be 0
+    ids = torch.zeros(1, 4, dtype=torch.int32)
+    torch.testing.assert_close(module(ids), module(ids.long()))

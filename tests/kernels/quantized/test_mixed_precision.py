@@ -103,3 +103,12 @@ def test_the_smallest_compression_that_is_named_works():
 def test_bad_counts_are_named(given, message):
     with pytest.raises(ValueError, match=message):
         MixedPrecisionEmbeddingBag(ROWS, 16, 0.1, counts=given)
+
+
+def test_counts_of_few_bits_are_counts_too():
+    small, large = (
+        MixedPrecisionEmbeddingBag(ROWS, 16, 0.1, counts=torch.full((ROWS,), 5, dtype=dtype), seed=0)
+        for dtype in (torch.uint8, torch.int64)
+    )
+    assert torch.equal(small.kinds, large.kinds)
+    assert sum(t.nbytes for t in [*small.parameters(), *small.buffers()]) <= 0.1 * ROWS * 16 * 4

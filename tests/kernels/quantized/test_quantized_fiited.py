@@ -313,10 +313,23 @@ def test_a_state_of_another_table_is_told():
     other = QuantizedFIITEDEmbeddingBag(3000, 64, 0.1, num_chunks=2)
     with pytest.raises((ValueError, RuntimeError), match=r"4 chunks|size mismatch"):
         other.load_state_dict(table.state_dict())
-    with pytest.raises(RuntimeError, match=r"size mismatch|Missing key"):
+    with pytest.raises(ValueError, match=r"was saved in the shape .*make it with the same budget"):
         QuantizedFIITEDEmbeddingBag(3000, 64, 0.2, num_chunks=4).load_state_dict(table.state_dict())
     with pytest.raises((RuntimeError, KeyError, ValueError)):
         table.load_state_dict(QuantizedEmbeddingBag(3000, 64).state_dict())
+
+
+def test_a_state_that_is_refused_has_changed_nothing():
+    table, other = (QuantizedFIITEDEmbeddingBag(3000, 16, c, seed=s) for c, s in ((0.2, 1), (0.1, 2)))
+    table.utility_scale = 0.5
+    whole = QuantizedFIITEDEmbeddingBag(100, 32, budget_bytes=600, num_chunks=1, seed=3)
+    parts = QuantizedFIITEDEmbeddingBag(100, 32, budget_bytes=600, num_chunks=2, seed=4)
+    for given, own in ((table, other), (whole, parts)):
+        before = [buffer.clone() for buffer in own.buffers()]
+        with pytest.raises(ValueError, match=r"was saved|saved with"):
+            own.load_state_dict(given.state_dict())
+        assert all(map(torch.equal, before, own.buffers()))
+        assert (own.seed, own.utility_scale) in ((2, 1.0), (4, 1.0))
 
 
 def test_empty_calls():

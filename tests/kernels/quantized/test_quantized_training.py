@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from bench_engine.kernels.quantized import (
     QuantizedEmbeddingBag,
+    QuantizedFIITEDEmbeddingBag,
     QuantizedOptimizer,
     QuantizedQuotientRemainderEmbeddingBag,
 )
@@ -444,3 +445,55 @@ def test_a_state_that_is_refused_has_changed_nothing():
 def test_a_table_that_trains_is_not_shared():
     with pytest.raises(RuntimeError, match=r"share its to_frozen\(\)"):
         QuantizedEmbeddingBag(20, 8).share_memory()
+
+
+def test_a_model_that_holds_one_is_not_shared_either():
+    with pytest.raises(RuntimeError, match=r"share its to_frozen\(\)"):
+        torch.nn.Sequential(QuantizedEmbeddingBag(20, 8)).share_memory()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_the_default_dtype_is_not_the_tables(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        live = QuantizedFIITEDEmbeddingBag(100, 16, 0.5, padding_idx=3)
+        for table in (QuantizedEmbeddingBag(100, 16), QuantizedQuotientRemainderEmbeddingBag(100, 16, 0.5), live):
+            optimizer = QuantizedOptimizer(table, lr=0.1)
+            found = table(torch.tensor([[1, 2, 3]]))
+            found.sum().backward()
+            optimizer.step()
+            assert found.dtype == table.materialize([1]).dtype == torch.float32
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("method", ["rowwise_adagrad", "sgd"])
+def test_gradients_that_sum_beyond_float_leave_numbers(method):
+    table = QuantizedEmbeddingBag(4, 16, seed=0)
+    optimizer = QuantizedOptimizer(table, method, lr=0.1)
+    before = table.materialize()
+    table(torch.tensor([[0, 0], [1, 1]])).backward(torch.tensor([[3e38], [1.0]]).expand(2, 16))
+    optimizer.step()
+    after = table.materialize()
+    assert after.isfinite().all()
+    assert torch.equal(after[0], before[0]), "its sum is no number: the row stays"
+    assert not torch.equal(after[1], before[1])
+    for size in (1e20, 1.0):
+        optimizer.zero_grad()
+        table(torch.tensor([[2]])).backward(torch.full((1, 16), size))
+        optimizer.step()
+        assert table.materialize().isfinite().all()
+    if method == "rowwise_adagrad":
+        assert optimizer.state[table.anchor]["sums"].isfinite().all()
+
+
+def test_sample_weights_may_be_of_autocast_s_type():
+    layer, table = torch.nn.Linear(3, 3), QuantizedEmbeddingBag(10, 4)
+    ids = torch.zeros(2, 3, dtype=torch.int64)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        weights = layer(torch.rand(2, 3))
+        found = table(ids, None, weights)
+    assert weights.dtype == torch.bfloat16
+    torch.testing.assert_close(found, table(ids, None, weights.float()))
+    with pytest.raises(TypeError, match="per_sample_weights must be float32"):
+        table(ids, None, weights)

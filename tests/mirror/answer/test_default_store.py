@@ -107,6 +107,11 @@ def test_a_claim_against_a_method_that_is_no_baseline(box: Sandbox) -> None:
     assert any("parallel_op" in str(a.table.rows) for a in (answer, *chosen) if a.table)
 
 
+def test_a_claim_names_the_method_that_the_benchmark_compares_with(box: Sandbox) -> None:
+    summary = asked("is parallel_op faster than the baseline in grouped_lookup", box).summary
+    assert summary.startswith("Yes: parallel_op is faster than eager (verdict in ")
+
+
 def test_what_has_no_rows_is_said_beside_what_has(box: Sandbox) -> None:
     assert asked("collision rate of hashed vs fiited", box).summary.startswith("There is no row for fiited.")
 

@@ -100,3 +100,7 @@ def test_panels_bars_and_colours_beyond_the_most_are_said():
         "6 of 50 panels by data set are drawn; add “on d6” for another."
     )
     assert left_out(ChartSpec("table"), table) == ""
+    rows = tuple((f"m{i}", f"d{i % 2}", float(i)) for i in range(100))
+    table = result_table(("method", "dataset", "auc"), rows)
+    in_panels = left_out(ChartSpec("bar", x="method", y="auc", facet="dataset"), table)
+    assert in_panels == "The first 40 of 100 bars are drawn."

@@ -34,6 +34,21 @@ def test_results_of_this_version_are_asked_and_stay_the_same_bytes(theirs: Path)
     assert hashlib.sha256(theirs.read_bytes()).hexdigest() == before
 
 
+def test_results_whose_views_read_other_files_reach_none(theirs: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hunter2")
+    with duckdb.connect(str(theirs)) as connection:
+        connection.execute("ALTER TABLE machines RENAME TO machines_before")
+        columns = [c[0] for c in connection.execute("FROM machines_before LIMIT 0").description]
+        said = ", ".join("content AS name" if name == "name" else f"NULL AS {name}" for name in columns)
+        connection.execute(f"CREATE VIEW machines AS SELECT {said} FROM read_text('{secret}')")
+    with (
+        pytest.raises(StoreError, match="file system operations are disabled"),
+        chooser._results_at(str(theirs)) as box,
+    ):
+        assert "hunter2" not in str(box.run("SELECT * FROM machines").rows)
+
+
 @pytest.mark.parametrize(
     ("names", "told"),
     [

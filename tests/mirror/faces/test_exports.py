@@ -65,3 +65,17 @@ def test_markdown_shows_text_of_the_data_as_it_stands(answer: Answer) -> None:
     cell = exports.to_markdown(run_sql(HOSTILE), ORIGIN).splitlines()
     assert any(line.startswith("| &lt;img") and "\\|" in line for line in cell)
     assert any(line.startswith("| na\\|me |") for line in cell)
+
+
+def test_parquet_keeps_whole_numbers_and_truth_values_beside_nothing() -> None:
+    table = plain_table(("a", "b", "c"), ((True, 2**60 + 1, 1), (None, None, 2**70)))
+    read = pd.read_parquet(io.BytesIO(exports.to_parquet(table)))
+    assert (read["a"].dtype, read["b"].dtype) == ("boolean", "Int64")
+    assert read["b"][0] == 2**60 + 1
+    assert read["a"].isna().tolist() == read["b"].isna().tolist() == [False, True]
+
+
+def test_the_notebook_of_a_follow_up_has_its_sql_alone(answer: Answer) -> None:
+    book = exports.to_notebook(answer, None, ORIGIN, follows=True)
+    assert "answer = ask(" not in book
+    assert "run_sql(sql" in book

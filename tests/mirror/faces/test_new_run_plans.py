@@ -1,5 +1,6 @@
 """The page New run, opened with a plan that a question has asked for."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,17 @@ def page() -> None:
     new_run.page()
 
 
-def opened(plan: object) -> AppTest:
-    app = AppTest.from_function(page, default_timeout=LIMIT_S)
+def here_or_elsewhere() -> None:
+    import streamlit as st
+
+    from mirror.faces.pages import new_run
+
+    if not st.session_state.get("elsewhere"):
+        new_run.page()
+
+
+def opened(plan: object, what: Callable[[], None] = page) -> AppTest:
+    app = AppTest.from_function(what, default_timeout=LIMIT_S)
     app.session_state["plan"] = plan
     app.run()
     assert not app.exception
@@ -120,10 +130,12 @@ def test_what_is_no_plan_is_left_alone(plan: object) -> None:
 
 
 def test_a_plan_is_there_again_after_a_visit_to_another_page() -> None:
-    """Streamlit forgets what widgets hold while another page is shown, and keeps the rest."""
-    before = opened(LOOKUP)
-    app = AppTest.from_function(page, default_timeout=LIMIT_S)
-    app.session_state["planned"] = before.session_state["planned"]
-    app.run()
-    assert not app.exception
+    """Streamlit forgets what widgets hold while another page is shown, unless they say that it stays."""
+    app = opened(LOOKUP, here_or_elsewhere)
+    app.text_input(key="form_lookup_num_rows").set_value("123").run()
+    for elsewhere in (True, False):
+        app.session_state["elsewhere"] = elsewhere
+        app.run()
+        assert not app.exception
+    assert app.text_input(key="form_lookup_num_rows").value == "123"
     assert app.text_input(key="form_lookup_batch_size").value == "64, 512"

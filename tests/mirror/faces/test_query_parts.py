@@ -111,6 +111,8 @@ def test_no_metric_is_said() -> None:
         ("compression", "=", [], "Choose or type"),
         ("compression", "<", [0.1, 0.5], "takes one value"),
         ("compression", "=", ["a tenth"], "takes a number, not a tenth"),
+        ("compression", "=", ["0,5"], "takes a number, not 0,5"),
+        ("compression", "=", ["inf"], "takes a number, not inf"),
         ("method", "<", ["hashed"], "holds no numbers"),
         ("compression", "like", [1], "no comparison"),
     ],
@@ -122,6 +124,7 @@ def test_what_cannot_be_is_one_sentence(column: str, operator: str, given: list[
 
 def test_typed_numbers_are_numbers() -> None:
     assert filter_of("batch_size", "=", ["1,024"]) == Filter("batch_size", "=", (1024,))
+    assert filter_of("num_rows", "=", ["1,000,000.0"]) == Filter("num_rows", "=", (1_000_000,))
     assert filter_of("compression", "<>", ["0.1", 0.5]) == Filter("compression", "not in", (0.1, 0.5))
     assert operator_of(Filter("compression", "not in", (0.1, 0.5))) == "<>"
 

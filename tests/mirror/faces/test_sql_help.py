@@ -28,6 +28,15 @@ def test_of_other_data_a_column_tells_its_type_and_tables():
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [("net_sales", "net_sales"), ("net sales", '"net sales"'), ("order", '"order"'), ("Id", '"Id"'), ('a"b', '"a""b"')],
+)
+def test_names_are_written_as_sql_takes_them(name, text):
+    assert sql_help.written(name) == text
+    duckdb.execute(f"SELECT {text} FROM (SELECT 1 AS {text})")
+
+
+@pytest.mark.parametrize(
     ("sql", "marked"),
     [
         ("SELECT avg(auk) FROM t", "auk"),

@@ -209,3 +209,29 @@ def test_every_name_that_is_allowed_is_one_that_the_parser_has() -> None:
         "Copy",
         "Set",
     }
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1 AS sqlite_master FROM orders WHERE 1 IN sqlite_master", "SELECT id FROM orders WHERE id IN customers"],
+)
+def test_in_takes_brackets(sql: str) -> None:
+    with pytest.raises(GuardError):
+        guard.check(sql, database("sqlite"))
+
+
+def test_joins_of_every_kind_are_counted_before_a_text_is_parsed() -> None:
+    text = "select a from t as b " + "straight_join t " * 40
+    for dialect in DIALECTS:
+        assert guard.is_readable(text, dialect)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT id FROM orders LIMIT 100000", "(SELECT id FROM orders LIMIT 100000)",
+     "SELECT id FROM orders FETCH FIRST 100000 ROWS ONLY"],
+)  # fmt: skip
+def test_no_more_rows_are_asked_for_than_are_shown(sql: str) -> None:
+    written = guard.check(sql, database("mysql"), row_cap=10)
+    assert "11" in written
+    assert "100000" not in written

@@ -90,3 +90,13 @@ def test_without_numbers_the_sentence_is_the_headline(rows: tuple) -> None:
     chart = choose(table, None)
     summary = summarize(table, None, chart)
     assert headline(table, None, chart, summary).text == summary
+
+
+def test_a_full_stop_within_a_value_ends_no_sentence() -> None:
+    table = plain_table(("city", "No. Sold"), (("St. Louis", 9.0), ("J. Smith Park", 3.0)))
+    summary = "St. Louis: highest No. Sold 9. J. Smith Park has the lowest, 3. Rests on 2 rows."
+    found = headline(plain_table(table.names, table.rows[:0]), None, None, "St. Louis is first. Rests on 2 rows.")
+    assert found.text == "St.", "a value that is not there is not known"
+    assert headline(table.kept([True, True]), None, None, summary).limits == "Rests on 2 rows."
+    single = plain_table(("city", "amount"), (("St. Louis", 9.0),))
+    assert headline(single, None, None, "St. Louis: highest amount 9.").text == "St. Louis: highest amount 9."

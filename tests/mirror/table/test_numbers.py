@@ -4,7 +4,16 @@ import pytest
 
 from db.plain_text import plain_text
 from mirror.schema.catalog import entry
-from mirror.table.numbers import NO_VALUE, describe, format_number, format_spread, format_tick, format_value, with_unit
+from mirror.table.numbers import (
+    NO_VALUE,
+    describe,
+    format_factor,
+    format_number,
+    format_spread,
+    format_tick,
+    format_value,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,10 +65,26 @@ def test_a_measured_zero_keeps_its_sign_out():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.02, "0.02"), (1024, "1,024"), (1e6, "1M"), (2.5e9, "2.5G"), (1e-05, "1e-05"), (0, "0"), (3e15, "3e+15")],
+    [
+        (0.02, "0.02"),
+        (1024, "1,024"),
+        (1e6, "1M"),
+        (2.5e9, "2.5G"),
+        (1e-05, "1e-05"),
+        (0, "0"),
+        (3e15, "3e+15"),
+        (999.7e6, "1G"),
+        (999.7e12, "1e+15"),
+        (999.4e6, "999M"),
+    ],
 )
 def test_ticks_are_short(value, text):
     assert format_tick(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.1234, "0.123x"), (12.34, "12.3x"), (1500.4, "1,500x"), (1.0, "1x")])
+def test_factors_have_no_exponent(value, text):
+    assert format_factor(value) == text
 
 
 def test_units_follow_their_number():

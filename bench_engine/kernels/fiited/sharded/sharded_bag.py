@@ -162,7 +162,7 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
             asks = self._swap(asked, refused)
             sums = self._storage.forward(asks.rows, asks.ends(), False)
             sums = self._peers.exchange(sums, asks.bags_of, asked.bags_of)
-        output = torch.zeros(len(ends) - 1, self.embedding_dim)
+        output = torch.zeros(len(ends) - 1, self.embedding_dim, dtype=torch.float32)
         # By rank, so that the order of additions is always the same.
         for bags, part in zip(asked.bags.split(asked.bags_of), sums.split(asked.bags_of), strict=True):
             output[bags] += part
@@ -174,7 +174,8 @@ class ShardedFIITEDEmbeddingBag(FIITEDEmbeddingBag):
         """What all processes have recorded for the rows of this one."""
         rows = torch.cat([torch.empty(0, dtype=torch.int64), *(r.rows for r in self._recorded)])
         lengths = torch.cat([torch.empty(0, dtype=torch.int64), *(r.offsets.diff() for r in self._recorded)])
-        grad = torch.cat([torch.empty(0, self.embedding_dim), *(r.grad for r in self._recorded)])
+        none = torch.empty(0, self.embedding_dim, dtype=torch.float32)
+        grad = torch.cat([none, *(r.grad for r in self._recorded)])
         if self.mode == "mean":
             grad = grad * (1 / lengths.clamp_min(1).float()).unsqueeze(1)
         if self.average:

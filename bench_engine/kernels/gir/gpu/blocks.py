@@ -154,8 +154,9 @@ def _split(kernel: Kernel, batch: int) -> Kernel:
         if found is None or found.kind != "reduce" or rows.batch or not _parts_pay(found, rows.const, batch):
             continue
         before = chain[-1].body[: chain[-1].body.index(found)]
-        if any(i.writes for i, _ in instructions(found.body)) or before or any(isinstance(s, Loop) for s in found.body):
-            continue
+        inside = [i for i, _ in instructions(found.body)]
+        if before or any(i.writes or i.op == "sumexp" for i in inside) or any(isinstance(s, Loop) for s in found.body):
+            continue  # a sumexp of parts is not their sum
         return _in_parts(kernel, number, chain, found)
     return kernel
 

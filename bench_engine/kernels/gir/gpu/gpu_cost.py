@@ -13,6 +13,7 @@ from bench_engine.kernels.gir.program.ir import Kernel, Loop, instructions
 from bench_engine.kernels.gir.program.traffic import Caches, extent_of, nest_traffic, working_set
 
 _LAUNCH_US, _FULL_WARPS, _LANES_PER_US = 3.0, 16, 128 * 1500  # of a multiprocessor
+_SLEEP_CYCLES = 2_000_000  # a millisecond, in which ten copies are queued
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class Gpu:
     caches: Caches = field(default_factory=lambda: Caches(128 * 1024, 50 * 1024 * 1024))
 
 
-@lru_cache(1)
 def gpu() -> Gpu:
     """The current GPU, from the cache or measured now; where there is none, about an H100."""
-    if not torch.cuda.is_available():
-        return Gpu()
-    said = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return _gpu(torch.cuda.current_device()) if torch.cuda.is_available() else Gpu()
+
+
+@lru_cache
+def _gpu(device: int) -> Gpu:
+    said = torch.cuda.get_device_properties(device)
     name = toolchain.key("gpu", said.name)
     kept = toolchain.find(name)
     memory, l2 = kept[0]["speeds"] if kept else (_copied(1 << 26), _copied(said.L2_cache_size // 32))
@@ -41,9 +44,10 @@ def gpu() -> Gpu:
 
 def _copied(count: int) -> float:
     """Bytes per microsecond of copies of so many floats on the GPU."""
-    source, target = (torch.zeros(count, device="cuda") for _ in range(2))
+    source, target = (torch.zeros(count, dtype=torch.float32, device="cuda") for _ in range(2))
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     target.copy_(source)
+    torch.cuda._sleep(_SLEEP_CYCLES)  # the time of the host is none of the copies'
     begin.record()
     for _ in range(10):
         target.copy_(source)

@@ -174,6 +174,9 @@ class _Nest(Printer):
         self.axes.append(loop.axis)
         rank = len(self.dims)
         lanes = f"tl.arange(0, {loop.vec})"
+        strides = [i.place().stride(loop.axis) for i, _ in instructions(self.kernel.body) if i.address]
+        if not begin and any(s.batch or s.const * loop.vec >= 2**31 for s in strides):
+            lanes = f"k_axis({lanes}, WIDE)"  # nothing else in the offset need be of 64 bits
         lanes += f"[{', '.join(['None'] * (rank - 1) + [':'])}]" if rank > 1 else ""
         self.env[loop.axis] = self.let(begin + lanes, rank, [loop.axis], loop.axis)
         if loop.extent.batch or loop.extent.const % loop.vec:

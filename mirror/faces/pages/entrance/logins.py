@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from db.settings import SettingsError, setting
+from mirror.data.guard.guard_errors import ascii_lower
 from mirror.runs.person import Person
 
 
@@ -37,8 +38,9 @@ def may_ask() -> bool:
 
 def is_listed(mail: str, listed: str) -> bool:
     """Whether an e-mail address is in a list of addresses and domains (`@example.org`), separated by commas."""
-    wanted = {part.strip().casefold() for part in listed.split(",") if part.strip()}
-    mail = mail.casefold()
+    # Of ASCII alone: ß is no ss, and two such addresses are two people's.
+    wanted = {ascii_lower(part.strip()) for part in listed.split(",") if part.strip()}
+    mail = ascii_lower(mail)
     return bool(mail) and (mail in wanted or f"@{mail.rpartition('@')[2]}" in wanted)
 
 

@@ -68,7 +68,7 @@ class Throttle:
             now = self._clock()
             self._forget(now)
             tries, last = self._wrong.get(network, (0, now))
-            wait = last + min(_FIRST_WAIT_S * 2 ** (tries - 1), _LONGEST_WAIT_S) - now if tries else 0.0
+            wait = last + min(_FIRST_WAIT_S * 2 ** min(tries - 1, 10), _LONGEST_WAIT_S) - now if tries else 0.0
             if wait > 0:
                 return None, wait
             self._wrong.pop(network, None)

@@ -123,7 +123,7 @@ def _list(box: Sandbox) -> None:
         file = partial(_csv, box, chosen)
         st.download_button("CSV", file, file_name="trials.csv", mime="text/csv", icon=":material/download:")
         if found.total > PAGE:
-            st.pagination(-(-found.total // PAGE), key=f"page_{shown}")
+            st.pagination(-(-found.total // PAGE), key=f"page_{shown}", persist_state="session")
     ids = [str(found.table.rows[i][-1]) for i in selected if i < len(found.table.rows)]
     if len(ids) == 1:
         show_trial(box, ids[0])

@@ -200,10 +200,12 @@ def go_to(link: str) -> None:
 
 def forget(link: str) -> None:
     """Have nothing to show of a place, which was opened anew."""
-    st.session_state.get("left", {}).pop(link, None)
+    state = st.session_state
+    state.get("left", {}).pop(link, None)
+    state["visited"] = {at: trail for at, trail in state.get("visited", {}).items() if at.source != link}
     if link == opened.link_now():
         for name in _OF_A_PLACE:
-            st.session_state.pop(name, None)
+            state.pop(name, None)
 
 
 def _give_up() -> None:
@@ -320,7 +322,10 @@ def told_of_link() -> str:
 def spared_model() -> bool:
     """Whether a link leads to what is shown, which a language model would have read had it been asked here."""
     (linked, here), shown = _linked(), trail()
-    return configured() and shown is not None and here.questions == linked.questions and not shown.step.answer.sent
+    if not configured() or shown is None or not here.questions or here.questions != linked.questions:
+        return False
+    answer = shown.step.answer
+    return answer.engine == "grammar" and answer.plan is None and not answer.sent
 
 
 def _linked() -> tuple[Address, Address]:
