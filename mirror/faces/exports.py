@@ -22,7 +22,7 @@ def to_parquet(table: Table) -> bytes:
     rows = frame(table)
     for name in rows.columns:
         kinds = {type(v) for v in table.values(name) if v is not None}
-        large = kinds == {int} and any(v is not None and abs(v) >= 2**63 for v in table.values(name))
+        large = kinds == {int} and any(isinstance(v, int) and abs(v) >= 2**63 for v in table.values(name))
         if kinds in ({bool}, {int}) and None in table.values(name) and not large:  # pandas: text, and floats
             rows[name] = pd.array(list(table.values(name)), dtype="boolean" if kinds == {bool} else "Int64")
         elif large or (rows[name].dtype == object and len(kinds) > 1):
