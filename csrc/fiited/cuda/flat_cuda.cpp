@@ -177,7 +177,8 @@ Tensor FlatCuda::refused(const Tensor& rows, const Tensor& order) {
 void FlatCuda::set_slots(int64_t width, double value) {
   const c10::DeviceGuard guard(device_);
   set_slot_value(value);
-  slots_ = empty({0, 0}, at::kFloat);  // so that both need not fit at once; no rule's slots if it throws
+  slots_ =
+      empty({0, 0}, at::kFloat);  // so that both need not fit at once; no rule's slots if it throws
   slots_ = empty({shape_.capacity + 1, width}, at::kFloat).fill_(slot_value_);
 }
 

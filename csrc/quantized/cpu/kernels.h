@@ -55,7 +55,8 @@ void update(const Format& format, const float* grad, const Rule& rule, const Dra
   if (sum) {
     const double mean = squares / static_cast<double>(format.dim);
     constexpr double largest = std::numeric_limits<float>::max();
-    *sum = std::min(*sum + static_cast<float>(std::min(mean, largest)), static_cast<float>(largest));
+    *sum =
+        std::min(*sum + static_cast<float>(std::min(mean, largest)), static_cast<float>(largest));
     divisor = std::sqrt(*sum) + rule.eps;
     if (divisor == 0) return;  // squares too small for a float, and no eps
   }
