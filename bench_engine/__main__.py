@@ -2,8 +2,6 @@
 
 import sys
 
-from bench_engine.plugin import PluginError
-
 
 def main(arguments: list[str]) -> int:
     """Run a command. Those that need more than a kernel does say so where it is not installed."""
@@ -11,6 +9,8 @@ def main(arguments: list[str]) -> int:
         from bench_engine.command.build import build
 
         return build()
+    from bench_engine.plugin import PluginError  # here, so that Ctrl-C meanwhile is no traceback
+
     try:
         from bench_engine.command.cli import main as command_line
     except ModuleNotFoundError as error:

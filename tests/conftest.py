@@ -32,6 +32,10 @@ if not Path("/dev/nvidiactl").exists():
 
 # No test may learn from choices for the person who runs it; those that are about learning say where.
 os.environ["MIRROR_LEARNT"] = "0"
+# Nor follow what that person has set.
+os.environ["MIRROR_SETTINGS"] = str(FAKES / "no-settings.json")
+for name in ("MIRROR_LLM_BASE_URL", "MIRROR_LLM_MODEL", "OPENAI_API_KEY", "MIRROR_PASSWORD", "MIRROR_READER_PASSWORD"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(autouse=True)

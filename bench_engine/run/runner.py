@@ -297,6 +297,7 @@ def signals(handle: Callable[[], None]) -> Iterator[None]:
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
         asked.append(signal.SIGHUP)
     before = {number: signal.signal(number, handler) for number in asked}
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, asked)  # the app holds them back until somebody listens
     try:
         yield
     finally:

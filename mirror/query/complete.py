@@ -410,7 +410,10 @@ def _with_baseline(spec: QuerySpec, profile: Profile) -> QuerySpec:
     """Keep the baseline as reference where a filter on size alone would drop it: dense exists at compression 1 only."""
     baseline = catalog.words()["baseline"]
     # "the compressed ones" leaves the baseline out on purpose.
-    sized = any(f.column in _SIZE_AXES and f != Filter("compression", "<", (1.0,)) for f in spec.filters)
+    sized = any(
+        f.column in _SIZE_AXES and f.operator not in ("<>", "not in") and f != Filter("compression", "<", (1.0,))
+        for f in spec.filters
+    )
     methods = [f for f in spec.filters if f.column == "method"]
     wanted = all(f.operator == "in" and baseline in f.values for f in methods)
     if not sized or not wanted or baseline not in _values(spec, profile, "method"):

@@ -48,6 +48,8 @@ def _body(spec: QuerySpec) -> list[str]:
     kept = [condition(replace(f, column=_call_of(f.column, spec))) for f in spec.filters if is_of_groups(f, spec)]
     if spec.within is not None and spec.shape != "points":
         kept.append(f"avg(auc) {_as_good_as_the_baseline(spec)}")
+    if spec.shape == "relative" and spec.against:  # what the others are compared with need not meet it
+        kept = [f"({text} OR {condition(spec.against)})" for text in kept]
     if kept:
         lines.append("HAVING " + "\n  AND ".join(kept))
     return lines
@@ -172,6 +174,10 @@ def _call(metric: Metric) -> str:
     return f"{_AGGREGATE_SQL.get(name, name)}({metric.column})"
 
 
+def _is_beside_method(spec: QuerySpec) -> bool:
+    return spec.shape == "relative" and spec.against is not None and spec.against.column == "method"
+
+
 def _conditions(spec: QuerySpec) -> list[str]:
     conditions = []
     trials = [f for f in spec.filters if not is_of_groups(f, spec)]
@@ -180,6 +186,8 @@ def _conditions(spec: QuerySpec) -> list[str]:
         if spec.keep_baseline and f.column in ("compression", "block_size"):
             reference = condition(spec.against) if spec.against else "is_baseline"
             text = f"({text} OR {reference})"
+        elif _is_beside_method(spec) and f.column in CHOICE_AXES:  # a setting that it may not have
+            text = f"({text} OR ({condition(spec.against)} AND {f.column} IS NULL))"  # type: ignore[arg-type]
         conditions.append(text)
     filtered = {f.column for f in trials}
     # An overview of several metrics keeps rows that lack one of them; a trade-off needs both.

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -309,7 +309,7 @@ def _start(
             given.write_text(sweep, encoding="utf-8")
         target = str(given) if "\n" in sweep else sweep
         command = ["run", *options, "--run-id", run_id, "--wait", "--", target]
-        with log.open("wb") as output:
+        with log.open("wb") as output, _held_back(signal.SIGINT):
             process = subprocess.Popen(
                 _engine(command),
                 stdin=subprocess.DEVNULL,
@@ -451,3 +451,14 @@ def _sweep_name(sweep: str) -> str:
     with contextlib.suppress(yaml.YAMLError, AttributeError, StopIteration):
         return str(next(iter(yaml.safe_load_all(sweep))).get("name", "sweep"))
     return "sweep"
+
+
+@contextlib.contextmanager
+def _held_back(number: signal.Signals) -> Iterator[None]:
+    """A process that is started meanwhile gets this signal once it listens (bench_engine.run.runner.signals): cancelled
+    while it begins, it would end without a word."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -64,7 +64,8 @@ def served(folder: Path, db: Path, **settings: str) -> Iterator[App]:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MIRROR_", "OPENAI_"))}
-    environment |= {"MIRROR_DB": str(db), "MIRROR_LOCK": str(folder / "lock"), **settings}
+    own = {"MIRROR_SETTINGS": str(folder / "settings.json"), "MIRROR_LOCK": str(folder / "lock")}
+    environment |= {"MIRROR_DB": str(db), **own, **settings}
     command = [
         sys.executable,
         "-m",

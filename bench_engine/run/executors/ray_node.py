@@ -43,11 +43,19 @@ class Answer:
     lacks: str = ""
 
 
+_SOURCES = (
+    *(("bench_engine", pattern) for pattern in ("*.py", "*.h", "*.tl")),
+    ("db", "*.py"),
+    ("csrc", "*.*"),
+    *(("mirror", pattern) for pattern in ("*.py", "*.yaml", "*.json", "*.npz")),  # what readers of questions are
+)
+
+
 @cache
 def code() -> str:
     """Hash of all that must be the same on the driver and on its nodes: sources, Python and torch (12 hex digits)."""
     digest = hashlib.sha256(f"{sys.version_info[:2]}{torch_version()}".encode())
-    for folder, pattern in (("bench_engine", "*.py"), ("db", "*.py"), ("csrc", "*.*")):
+    for folder, pattern in _SOURCES:
         top = installation.path(folder)
         for path in sorted(top.rglob(pattern)):
             digest.update(f"{folder}/{path.relative_to(top).as_posix()}".encode() + b"\0" + path.read_bytes() + b"\0")

@@ -83,6 +83,7 @@ def plugins(named: Iterable[Named], sources: Iterable[str]) -> tuple[Bundle, lis
     files: dict[str, tuple[bytes, bool]] = {}
     texts: list[str] = []
     roots: list[Path] = []
+    sources = tuple(sources)  # gone through once for each plug-in
     for plugin in named:
         target = plugin.target
         if target.endswith(".py"):

@@ -135,8 +135,8 @@ class Session:
         for other in self._runs_of(key):
             self._send(set(runs.trials_of(self._journal, other)), known)
         while True:
-            log, offset = self._log(run_id, offset)
             state = self._state(run_id)
+            log, offset = self._log(run_id, offset)  # after the state: one that is over has said all
             lines = [line for line in log if state.status != "failed" or line != state.message]
             if log:
                 _tell(log=lines, offset=offset)

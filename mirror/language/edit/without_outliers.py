@@ -80,7 +80,7 @@ def _telling(table: Table, rows: Sequence[int], dimensions: Sequence[str], befor
         values = table.values(column)
         theirs = {values[i] for i in rows}
         others = {v for i, v in enumerate(values) if i not in rows}
-        if others and None not in theirs and not theirs & others and column in KNOWN_COLUMNS[before.source]:
+        if others and None not in theirs | others and not theirs & others and column in KNOWN_COLUMNS[before.source]:
             found = tuple(sorted((v for v in theirs if v is not None), key=str))
             return Filter(column, "<>" if len(found) == 1 else "not in", found)
     return None

@@ -52,9 +52,11 @@ def plain(question: str) -> str:
 
 
 def _listed(match: re.Match[str]) -> str:
-    """`64,512` may be a list or a thousand: thousands have groups of three and are round."""
+    """`64,512` may be a list or a thousand: thousands have groups of three and are round, in tens or in twos."""
     parts = match[0].split(",")
-    thousand = all(len(part) == 3 for part in parts[1:]) and parts[-1] == "000"
+    whole = int("".join(parts))
+    is_round = parts[-1] == "000" or any(part[0] == "0" for part in parts[1:]) or whole & (whole - 1) == 0
+    thousand = all(len(part) == 3 for part in parts[1:]) and is_round
     return match[0] if thousand else ", ".join(parts)
 
 
@@ -149,6 +151,8 @@ def _multiple_at(words: list[str], at: int) -> _Said | None:
 def _whole_at(tokens: Sequence[Token], words: list[str], at: int) -> _Said | None:
     """A number in digits or words, with the thousands and halves that belong to it."""
     token = tokens[at]
+    if words[at] == "point" and (point := spelled_numbers.decimal(words, Spelled(at, 0))):
+        return _Said(at, point.end, point.value)
     digits = token.kind == "number" and isinstance(token.number, int | float)
     if digits:
         scale = _scales().get(token.text.lstrip("-0123456789., "), 1.0)

@@ -144,7 +144,7 @@ def _span(match: re.Match[str], now: datetime) -> tuple[datetime | None, datetim
     if match.re is _RANGE:
         return _date(parts["from"]), _end_of(parts["to"])
     if match.re is _UNTIL:
-        inclusive = parts["how"] in ("until", "till")
+        inclusive = parts["how"].split()[0] in ("until", "till", "up")
         if parts["date"]:
             return None, _end_of(parts["date"]) if inclusive else _date(parts["date"])
         first, after = _named(" ".join(parts["named"].split()), now)

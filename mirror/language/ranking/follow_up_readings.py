@@ -54,7 +54,7 @@ def weighed_follow_ups(question: str, before: QuerySpec, profile: Profile, now: 
 
 def is_sure(one: ResultsCandidate) -> bool:
     """Whether the likeliest reading is answered without asking."""
-    return one.chance >= AT_ONCE
+    return one.chance >= AT_ONCE and not one.read.unread
 
 
 def to_choose_from(found: Sequence[ResultsCandidate]) -> list[ResultsCandidate]:

@@ -45,7 +45,8 @@ _COUNTS = phrasebook.numbers("numbers", "cardinals") | phrasebook.numbers("runs"
 _COUNT = rf"\d{{1,4}}|{one_of(_COUNTS)}"
 _SEEDS = re.compile(
     r"(?<![\w.,=-])(?:with |using |over |and |for |on )?(?:"
-    rf"(?P<before>{_COUNT}) (?:different |random )?(?:seeds?|repeats|repetitions|repeat runs|times)(?!\s*[=:])"
+    rf"(?P<before>{_COUNT}) (?:different |random )?(?:seeds?|repeats|repetitions|repeat runs"
+    rf"|times(?! (?:smaller|less|fewer|lower|compress)))(?!\s*[=:])"
     rf"|(?:seeds|repeats)\s*(?:=|:|of)?\s*(?P<after>{_COUNT})|(?P<twice>twice))(?![\w.-])"
 )
 

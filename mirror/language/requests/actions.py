@@ -141,7 +141,10 @@ class _Planner:
             return False
 
     def _of_a_sweep(self, name: str, rest: str) -> RunPlan:
-        methods, parameters = self._values(self._named(rest))
+        told = self._named(rest)
+        if told.excluded:
+            raise Refusal("Nothing can be left out of a ready sweep: name the methods that it is to run.")
+        methods, parameters = self._values(told)
         axes = {a.name: a for b in self.options.benchmarks for a in b.axes}
         for axis, values in parameters.items():
             _check_axis(axis, axes, "ready sweeps")

@@ -195,6 +195,13 @@ def test_what_cannot_be_run_is_refused_with_what_can(question: str, words: tuple
         assert word in str(refused.value)
 
 
+def test_nothing_is_left_out_of_a_ready_sweep_and_times_may_be_no_seeds(options: Options) -> None:
+    with pytest.raises(Refusal, match="Nothing can be left out of a ready sweep: name the methods"):
+        plan_of("run the quick sweep without dense", options)
+    assert parts(plan_of("run hashed at batch size 2,048", options))["parameters"]["batch_size"] == (2048,)
+    assert plan_of("run hashed 10 times smaller", options).seeds != 10
+
+
 def test_a_number_of_several_axes_is_asked_back(options: Options, profile: Profile) -> None:
     with pytest.raises(Ambiguity) as back:
         actions.read("run hashed at 64", profile, options)

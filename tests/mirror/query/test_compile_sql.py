@@ -1,5 +1,7 @@
 """QuerySpec -> SQL: golden statements, and every one runs."""
 
+from dataclasses import replace
+
 import pytest
 
 from mirror.data.process.sandbox import Sandbox
@@ -139,6 +141,16 @@ def test_rows_that_tie_have_one_order(name: str, box: Sandbox) -> None:
     leading = {row[table.names.index(keys[0])] for row in table.rows}
     assert len({tuple(row[table.names.index(k)] for k in keys) for row in table.rows}) == len(table.rows)
     assert len(leading) < len(table.rows), "some of the rows tie"
+
+
+def test_what_others_are_compared_with_need_not_meet_their_condition(box: Sandbox) -> None:
+    relative = IN_ORDER["relative"]
+    small = compile_sql(replace(relative, filters=(*relative.filters, Filter("memory_mb", "<", (1.0,)))))
+    assert "HAVING (avg(memory_mb) < 1.0 OR method = 'hashed')" in small
+    chunked = compile_sql(replace(relative, filters=(*relative.filters, Filter("num_chunks", "=", (8,)))))
+    assert "(num_chunks = 8 OR (method = 'hashed' AND num_chunks IS NULL))" in chunked
+    for sql in (small, chunked):
+        box.run(sql)
 
 
 def test_the_first_is_the_best_and_ties_are_kept(box: Sandbox) -> None:

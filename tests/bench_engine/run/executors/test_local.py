@@ -309,7 +309,13 @@ def test_what_a_worker_started_ends_with_it(engine) -> None:
 
 def test_kill_ends_the_group_that_runs_and_those_that_come(engine) -> None:
     executor = LocalExecutor()
-    timer = threading.Timer(0.5, executor.kill)
+
+    def kill() -> None:
+        while len(executor._workers) < 2:
+            time.sleep(0.01)
+        executor.kill()
+
+    timer = threading.Thread(target=kill, daemon=True)
     timer.start()
     assert {r.status for r in executor.execute([trial(engine, "sleep"), trial(engine, "sleep")])} == {"failed"}
     timer.join()

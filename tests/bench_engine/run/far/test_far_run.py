@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def finish(far: Far) -> None:
     """Wait for the end of all runs there."""
     for state in far.states():
         while runs.process_start(state.pid) == state.pid_start:
-            os.sched_yield()
+            time.sleep(0.02)
 
 
 def test_a_sweep_runs_there_and_its_results_are_here(engine, far: Far, capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,6 +218,7 @@ def test_a_run_that_goes_on_with_other_code_is_left_alone(
     process = engine.start("run", path, *AT)
     while not [state for state in far.states() if state.status == "running"]:
         assert process.poll() is None
+        time.sleep(0.02)
     process.kill()
     process.communicate()
     (note,) = runs.runs_dir(far.journal).glob("*.far")
@@ -231,6 +233,7 @@ def test_what_goes_wrong_there_is_said_once(engine, far: Far, capsys: pytest.Cap
     holder = engine.start("run", engine.file("sleep"), *AT)
     while not [state for state in far.states() if state.status == "running"]:
         assert holder.poll() is None
+        time.sleep(0.02)
     path.write_text(engine.text("ok"))
     try:
         assert main(["run", str(path), *AT, "--run-id", "r"]) == 1
