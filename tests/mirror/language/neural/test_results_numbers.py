@@ -145,7 +145,8 @@ def test_odd_texts_break_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "values"),
     [("batch size 2,048", [2048]), ("batch size 16,384", [16384]), ("batch sizes 64,512", [64, 512]),
-     ("1,000 rows", [1000]), ("1,048 rows", [1048]), ("compression point one", [0.1]), ("zero point zero five", [0.05])],
+     ("1,000 rows", [1000]), ("1,048 rows", [1048]), ("compression point one", [0.1]),
+     ("zero point zero five", [0.05])],
 )  # fmt: skip
 def test_commas_of_thousands_and_points_in_words(text: str, values: list[float]) -> None:
     assert [n.value for n in numbers_of(cut(plain(text)))] == values
