@@ -15,6 +15,7 @@ _COMPILED = "csrc"  # includes are written from here
 _FOLLOWED = ("bench_engine.kernels", "bench_engine.methods.rivals", "bench_engine.methods")
 _FOLDER_SUFFIXES = (".py", ".yaml", ".cpp", ".h", ".cu", ".cuh")
 _SHOWING = "pages"  # a folder of this name shows what others computed
+_KEPT = ".learnt.yaml"  # of what people have chosen, beside their results
 # The groups: the module and the names that are taken from it, or modules.
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(\w[^\n]*))$\n?", re.MULTILINE
@@ -52,7 +53,8 @@ def _below(name: str) -> list[str]:
     if not folder.is_dir():
         return [name]
     paths = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in _FOLDER_SUFFIXES]
-    return [f"{name}/{path.as_posix()}" for path in paths if _SHOWING not in path.parts]
+    code = [path for path in paths if _SHOWING not in path.parts and not path.name.endswith(_KEPT)]
+    return [f"{name}/{path.as_posix()}" for path in code]
 
 
 def _module_file(module: str) -> list[str]:

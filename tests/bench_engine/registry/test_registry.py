@@ -61,6 +61,17 @@ def test_how_a_build_is_kept_and_loaded_runs_nothing_anew(root):
     assert rerun(root, "bench_engine/kernels/native/extension.py", "fcntl.LOCK_EX", "fcntl.LOCK_SH") == set()
 
 
+def test_what_people_have_chosen_is_no_code(root):
+    before = METHODS["grammar"].source_hash()
+    (root / "db" / "other_data").mkdir(exist_ok=True)
+    (root / "db" / "other_data" / "0123456789abcdef.learnt.yaml").write_text("- question: a\n")
+    forget()
+    assert METHODS["grammar"].source_hash() == before
+    (root / "mirror" / "words" / "more.yaml").write_text("a: b\n")
+    forget()
+    assert METHODS["grammar"].source_hash() != before
+
+
 def test_a_shared_source_runs_all_anew_and_a_methods_own_only_that(root):
     # A table of FIITED is no table of bags.py.
     bags = {*BENCHMARKS["lookup"].methods, *BENCHMARKS["training"].methods} - PRUNED
