@@ -201,7 +201,7 @@ class _Callable(Subject):
         return ""
 
     def expected(self, request: Sequence[Tensor]) -> Tensor:
-        return side_by_side([part.reshape(1, -1) for part in self._reference(int(request[0]))])
+        return side_by_side(self.flat(self._reference(int(request[0]))))
 
     def unseen(self, seed: int) -> tuple[Tensor, ...]:
         return (torch.tensor([[seed]]),)
@@ -218,7 +218,8 @@ class _Callable(Subject):
         if (output := self.call(prepared)) is None:
             raise WrongResultError("is wrong: its output is None.")
         parts = self.tensors(output)
-        if [tuple(part.shape) for part in self._reference(int(request[0]))] != self._wanted:
+        wanted = self._reference(int(request[0]))
+        if [tuple(part.shape) for part in wanted] != self._wanted:
             raise ValueError(
                 f"The outputs of {self._operation.name} have other shapes for other inputs, and cannot be compared: "
                 "pad them to one shape."
@@ -229,7 +230,7 @@ class _Callable(Subject):
         if any(part.numel() and part.untyped_storage().data_ptr() in taken for part in parts):
             raise WrongResultError("is wrong: its output lies in the memory of its inputs: give memory of its own.")
         self.output_bytes = sum(part.nbytes for part in parts)
-        return self.compare("output", side_by_side(self.flat(parts)), self.expected(request), 1)
+        return self.compare("output", side_by_side(self.flat(parts)), side_by_side(self.flat(wanted)), 1)
 
     def compare(self, what: str, actual: Tensor, expected: Tensor, terms: int) -> float:
         """Largest absolute difference of what is named. Raises WrongResultError."""

@@ -82,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _as_json(answer: dict[str, object]) -> str:
+    """In letters as they are, unless one of them would act on a terminal."""
+    text = json.dumps(answer, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(answer)
+
+
 def _no_choice(answer: "Answer") -> str:
     there = len(answer.suggestions)
     if before := next((h for h in answer.learnt if h.kind == "question"), None):
@@ -104,10 +110,7 @@ def _answer(given: argparse.Namespace) -> int:
                 print(printable(_no_choice(answer)), file=sys.stderr)
                 return 2
             answer = ask(answer.suggestions[given.choose - 1], db=given.db, after=answer)
-        text = as_text(answer)
-        if given.json:
-            text = json.dumps(to_json(answer), ensure_ascii=False)
-            text = text if text.isprintable() else json.dumps(to_json(answer))  # nothing that acts on a terminal
+        text = _as_json(to_json(answer)) if given.json else as_text(answer)
     try:
         print(text, flush=True)
     except BrokenPipeError:  # `... | head`; the interpreter's own flush at the end must not complain either

@@ -55,7 +55,7 @@ KNOWN = {
     ("grouped_lookup", 2): "1db2fe3e166e",
     ("embedding_step", 1): "6b5023857181",
     ("memory_ops", 1): "42ddeb3be495",
-    ("callable", 1): "f5608c8a413a",
+    ("callable", 1): "4544e1a6d7ac",
     ("training", 3): "bca5f3eb0f1e",
     ("answering", 1): "b434f7da90e0",
 }
