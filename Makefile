@@ -8,7 +8,7 @@ BIN := .venv/bin
 .PHONY: app test bench examples lint format clean
 
 app: .venv/app.stamp
-	@$(BIN)/python -m bench_engine ingest --examples
+	@if $(BIN)/python -c 'import sys; from db.settings import setting; sys.exit(bool(setting("MIRROR_DB")))'; then $(BIN)/python -m bench_engine ingest --examples; fi
 	@$(BIN)/python -c 'import socket, sys; s = socket.socket(); sys.exit(s.connect_ex(("localhost", $(PORT))) == 0 and "Port $(PORT) is in use: Mirror may be open there already; else choose another, as in: make app PORT=8502")'
 	$(BIN)/python -m mirror app --port $(PORT)
 

@@ -22,7 +22,7 @@ def warning(store: Store) -> str:
         return ""
     last = f"{found[0]['trial_id']} at {found[0]['started_at']:%Y-%m-%d %H:%M} UTC"
     they = f"{len(found)} results say that they" if len(found) > 1 else "1 result says that it"
-    again = f"move {store.name} away" if store.path else "delete them from the table trials"
+    again = f"move {store.name} away" if store.path else "delete them from the tables samples, curve_points and trials"
     return (
         f"{they} started in the future ({last}) and would hide newer ones of changed code until then: set the clock of "
         "their machine and run them again there with --force, or take their entries out of the journal, "

@@ -1,12 +1,13 @@
 """The journal: one JSON file per finished trial, written atomically; the results can always be rebuilt from it."""
 
 import contextlib
+import errno
 import gzip
 import itertools
 import os
 import re
+import secrets
 import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ _TIMINGS = re.compile(r'"(samples_us|turn_sizes)":\[[^\]]*\]')
 # No trial comes near it: of a line that says more, memory would be all that is used. As numbers it takes some 200 MB.
 MAX_ENTRY = 8 * 2**20
 _TOO_LONG = f"it is longer than {MAX_ENTRY >> 20} MiB, which no entry is"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of file systems without hard links
 _MOST_AT_ONCE = 64 * 2**20  # bytes that a batch of records holds, about
 
 
@@ -50,8 +52,9 @@ def write_all(folder: Path, records: Iterable[Record]) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for record in records:
             text = record.to_json() + "\n"
-            handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
-            temporary[Path(name)] = record
+            part = folder / f"{secrets.token_hex(8)}.part"
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # for whom the umask says
+            temporary[part] = record
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
         for part in temporary:
@@ -59,7 +62,7 @@ def write_all(folder: Path, records: Iterable[Record]) -> list[Path]:
         for part, record in temporary.items():
             path = folder / f"{record.trial_id}.{record.status}.json"
             try:
-                os.link(part, path)  # unlike a rename, this fails where the name is taken
+                _give_name(part, path)
             except FileExistsError as error:
                 raise JournalError(
                     f"Trial {record.trial_id} is already in the journal: two runs are writing to {folder.name}/."
@@ -76,6 +79,18 @@ def write_all(folder: Path, records: Iterable[Record]) -> list[Path]:
             with contextlib.suppress(OSError):
                 part.unlink()
     return written
+
+
+def _give_name(part: Path, path: Path) -> None:
+    """Give a whole file its name. Raises FileExistsError, and OSError."""
+    try:
+        os.link(part, path)  # unlike a rename, this fails where the name is taken
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+        part.rename(path)
 
 
 def _sync(path: Path) -> None:
@@ -175,12 +190,28 @@ def merge(folder: Path, sources: Sequence[Path]) -> IngestReport:
     known = {f"{identity}-{number}" for identity, tries in attempts([folder]).items() for number in tries}
     for source in sources:
         before, left_out = report.added + report.known, len(report.set_aside)
+        report.set_aside += _twins(folder, source)
         for batch in _batches(_of_source(source, known, report), 100):
             report.added += len(write_all(folder, batch))
         if report.added + report.known == before:
             why = f": {report.set_aside[left_out]}" if len(report.set_aside) > left_out else "."
             raise JournalError(f"{source} holds no trials{why}")
     return report
+
+
+def _twins(folder: Path, source: Path) -> list[str]:
+    """A sentence where a trial there is another one than that of its name here, as of two machines with one id."""
+    both = {*_entries(folder)} & {*_entries(source)} if source.is_dir() else set()
+    for name in sorted(both)[:100]:
+        trial_id, _, status = name.removesuffix(".json").rpartition(".")
+        here, there = read(folder, trial_id, status), read(source, trial_id, status)
+        if here and there and here.trial["started_at"] != there.trial["started_at"]:
+            return [
+                f"{trial_id} of {source.name} is another trial than the one of that name here, and others may be: two "
+                "machines of the same hardware have one host name. Give one of them another host name and measure "
+                "there again."
+            ]
+    return []
 
 
 def _of_source(source: Path, known: set[str], report: IngestReport) -> Iterator[Record]:
@@ -430,7 +461,9 @@ def pack(folder: Path, target: Path) -> PackReport:
     if not target.name.endswith(_PACKED):
         raise JournalError(f"{target.name or target} does not end in .jsonl or .jsonl.gz: name the file so.")
     report = IngestReport()
-    records = sorted(_fresh(folder, set(), report), key=lambda r: (r.trial["started_at"], r.trial_id))
+    fresh = _fresh(folder, set(), report)
+    # In order, and packed by themselves meanwhile: of some hundred thousand, records would take gigabytes.
+    records = sorted((r.trial["started_at"], r.trial_id, zlib.compress(r.to_json().encode(), 1)) for r in fresh)
     if not records:
         why = f" ({report.set_aside[0].removesuffix('.')})" if report.set_aside else ""
         raise JournalError(f"There are no trials in {folder.name}/{why}: nothing was written.")
@@ -440,7 +473,7 @@ def pack(folder: Path, target: Path) -> PackReport:
             # Without name and time in it, the same trials make the same file.
             zipped = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if target.suffix == ".gz" else None
             with zipped or contextlib.nullcontext(file) as out:
-                out.writelines((r.to_json() + "\n").encode() for r in records)
+                out.writelines(zlib.decompress(text) + b"\n" for _, _, text in records)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

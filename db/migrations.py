@@ -15,6 +15,10 @@ class NewerDatabaseError(RuntimeError):
     """The file was written by a newer version of the code."""
 
 
+class OtherDataError(NewerDatabaseError):
+    """The file holds tables, and none of them is ours."""
+
+
 def create_tables(connection: "sa.Connection") -> None:
     """The tables of the results contract."""
     from db import tables  # with SQLAlchemy, which is slow to load: only a change of tables needs it
@@ -148,13 +152,18 @@ def pending(connection: "sa.Connection") -> bool:
 def migrate(connection: "sa.Connection") -> bool:
     """Bring tables and views up to date. Returns whether there were none. The caller holds the transaction.
 
-    Raises NewerDatabaseError.
+    Raises NewerDatabaseError and OtherDataError.
     """
     from db import postgres, tables
 
     if connection.dialect.name == "postgresql":
         postgres.begin_change(connection)
     anew = not tables.has_migrations(connection)
+    if anew and connection.dialect.name == "duckdb" and (there := tables.names(connection)) and "trials" not in there:
+        raise OtherDataError(
+            f"This file holds other data ({there[0]} ...) and no results: ask it with `mirror ask --db`, or name a "
+            "file of results with --db or MIRROR_DB."
+        )
     tables.migrations.create(connection, checkfirst=True)
     lacking = missing(tables.applied(connection))
     for name, step in MIGRATIONS:

@@ -34,6 +34,11 @@ _ADVICE = (
     (r'role ".*" does not exist', "make it with `createuser`, or name another user in the URL"),
     ("no equivalent in encoding", "make the database with `createdb -E UTF8 -T template0` and ingest again"),
     ("other objects depend on it", "drop what was built on the views of Mirror, and make it anew afterwards"),
+    (
+        "must be owner",
+        "they are of another version of Mirror: use that one, or have their owner run `python -m bench_engine ingest` "
+        "with this one",
+    ),
     ("permission denied", "use the role that owns the database, or have it granted"),
     ("connection to server|resolve host|time-?out", "start the server, or mend host and port in the URL"),
     ("closed the connection|terminating connection|connection is (closed|lost|bad)", "try again when it is back"),

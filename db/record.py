@@ -196,6 +196,7 @@ def _naive_utc(given: str | datetime) -> datetime:
 
 _OF_MACHINE = {"cores": "integer", "l2_kb": "integer", "l3_kb": "integer", "memory_gb": "real"}
 _OF_SWEEP = {"started_at": "timestamp"}
+_LONGEST_KEY = 200  # no database takes one of any length
 
 
 def _described(entry: Any, what: str, types: Mapping[str, str]) -> dict[str, Any]:
@@ -206,6 +207,8 @@ def _described(entry: Any, what: str, types: Mapping[str, str]) -> dict[str, Any
             raise RecordError(f"its {what}'s {key} is not {types.get(key, 'text')}: {value!r:.40}")
     if row.get("started_at") is not None and "started_at" in types:
         row["started_at"] = _naive_utc(row["started_at"])
+    if len(row.get(f"{what}_id") or "") > _LONGEST_KEY:
+        raise RecordError(f"its {what}_id is longer than {_LONGEST_KEY} characters")
     if row.get(f"{what}_id") and row.get("name") is None:  # no table takes it
         raise RecordError(f"its {what} has no name")
     return _reals(row, [key for key, type_name in types.items() if type_name == "real"])

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
@@ -114,7 +113,8 @@ def write(journal_dir: Path, state: RunState, new: bool = False) -> bool:
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        temporary = str(path.parent / f"{secrets.token_hex(8)}.part")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # for whom the umask says
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(asdict(state), file)
         if new:

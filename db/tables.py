@@ -118,6 +118,12 @@ def has_migrations(connection: sa.Connection) -> bool:
     return sa.inspect(connection).has_table(migrations.name)
 
 
+def names(connection: sa.Connection) -> list[str]:
+    """Tables and views that are there."""
+    found = connection.exec_driver_sql("SELECT table_name FROM information_schema.tables ORDER BY table_name")
+    return [str(name) for name in found.scalars()]
+
+
 def applied(connection: sa.Connection) -> set[str]:
     """Names of the changes that were made."""
     return set(connection.execute(sa.select(migrations.c.name)).scalars())
@@ -227,9 +233,10 @@ def _merge(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]
 
 
 def _known(connection: sa.Connection, key: sa.Column[str], wanted: Mapping[str, Any]) -> set[str]:
-    if len(wanted) <= 1000:
-        return set(connection.execute(sa.select(key).where(key.in_(list(wanted)))).scalars())
-    return set(connection.execute(sa.select(key)).scalars())
+    """Those of these keys that are there, asked for in parts: what is read does not grow with what is there."""
+    keys = list(wanted)
+    parts = (keys[i : i + 1000] for i in range(0, len(keys), 1000))
+    return {k for part in parts for k in connection.execute(sa.select(key).where(key.in_(part))).scalars()}
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from test_architecture import FLOORS
 
 from bench_engine.command import cli
 from bench_engine.kernels.parallel_op import settings as parallel_op_settings
+from bench_engine.registry import BENCHMARKS
 from tests.shows import browser_scenarios
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,3 +149,25 @@ def test_every_setting_is_documented() -> None:
         used |= set(re.findall(r"getenv\(\"(MIRROR_[A-Z_]+)\"\)", path.read_text()))
     documented = set(re.findall(r"`(MIRROR_[A-Z_]+|OPENAI_API_KEY)`", (ROOT / "docs" / "settings.md").read_text()))
     assert used == documented
+
+
+def test_make_app_brings_no_examples_into_results_that_are_kept_elsewhere() -> None:
+    (line,) = [x for x in (ROOT / "Makefile").read_text().splitlines() if "ingest --examples" in x]
+    assert "MIRROR_DB" in line
+
+
+def test_measuring_names_the_benchmarks_of_several_starts() -> None:
+    text = " ".join((ROOT / "docs/measuring.md").read_text().split())
+    assert {b.name for b in BENCHMARKS.values() if b.starts > 1} == {"lookup", "grouped_lookup", "callable"}
+    assert "lookups, grouped lookups or anything callable" in text
+
+
+def test_files_that_shows_name_exist() -> None:
+    shows = (path.read_text() for path in (ROOT / "tests/shows").glob("*.py"))
+    named = {name for text in shows for name in re.findall(r"ingest (db/[\w./*-]+)", text)}
+    assert [name for name in named if not list(ROOT.glob(name))] == []
+
+
+def test_every_option_of_the_engine_is_documented() -> None:
+    options = set(re.findall(r'"(--[a-z][a-z-]+)"', (ROOT / "bench_engine/command/cli_parser.py").read_text()))
+    assert sorted(o for o in options - {"--verbose"} if not re.search(rf"{o}(?![a-z-])", TEXT)) == []

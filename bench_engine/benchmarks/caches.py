@@ -1,6 +1,5 @@
 """Empties the processor's caches, for cold timings."""
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -18,6 +17,6 @@ def flusher() -> Callable[[], object]:
     """
     this = machine.machine()
     last_level = 1000 * max(this["l3_kb"] or 0, this["l2_kb"] or 0)
-    domains = math.ceil(this["cores"] / (hardware.cache_shared_by(3) or this["cores"]))
-    buffer = torch.zeros(max(LEAST_BYTES, CACHES * last_level * domains) // 8, dtype=torch.int64)
+    size = CACHES * last_level * hardware.caches_in_use(3)
+    buffer = torch.zeros(max(LEAST_BYTES, size) // 8, dtype=torch.int64)
     return lambda: buffer.add_(1)

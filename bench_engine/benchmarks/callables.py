@@ -9,6 +9,7 @@ its output into one.
 """
 
 import contextlib
+import fcntl
 import math
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ from torch import Tensor
 from bench_engine import plugin
 from bench_engine.benchmarks import caches, memory_traffic
 from bench_engine.benchmarks.modules import DEVICE
-from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError, side_by_side
+from bench_engine.benchmarks.watch import MOST_KEPT, Subject, Watch, WrongResultError, arrays, side_by_side
 from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.trial import Run, Trial, TrialResult
 
@@ -36,6 +37,7 @@ KEPT_BYTES = 64 * 2**20  # of outputs, until they are compared
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
 _MOST_WHOLE = 100
 _SHOWN_STDERR = 200  # characters
+_FOLDERS = "mirror_command_"
 
 
 def run(trial: Trial) -> Run:
@@ -105,8 +107,7 @@ class _Callable(Subject):
         self.command = self._own.command
         self.output_bytes = 0
         if self.command:
-            self._folder = Path(tempfile.mkdtemp(prefix="mirror_command_"))
-            stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = _folder_for_files(stack)
 
     # -- inputs and the reference ----------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class _Callable(Subject):
         inputs = self.inputs(int(request[0]))
         if self.command:
             return self._files(inputs)
-        given = tuple(part.numpy() if self._own.takes == "numpy" else part for part in inputs)
+        given = tuple(_as_array(part) if self._own.takes == "numpy" else part for part in inputs)
         if self._own.prepare is None:
             return given
         prepared = self._own.prepare(*given)
@@ -227,7 +228,11 @@ class _Callable(Subject):
         if fault := self.fault(parts, 1):
             raise WrongResultError(f"is wrong: its output {fault}.")
         taken = set(_given(prepared))
-        if any(part.numel() and part.untyped_storage().data_ptr() in taken for part in parts):
+        own = [a for a in (output if isinstance(output, tuple | list) else [output]) if isinstance(a, np.ndarray)]
+        within = any(
+            np.may_share_memory(a, b) for a in own for b in arrays(prepared)
+        )  # of those that torch has copies of
+        if within or any(part.numel() and part.untyped_storage().data_ptr() in taken for part in parts):
             raise WrongResultError("is wrong: its output lies in the memory of its inputs: give memory of its own.")
         self.output_bytes = sum(part.nbytes for part in parts)
         return self.compare("output", side_by_side(self.flat(parts)), side_by_side(self.flat(wanted)), 1)
@@ -264,7 +269,7 @@ class _Callable(Subject):
         folder = Path(tempfile.mkdtemp(dir=self._folder))
         paths = [folder / f"input_{number}.npy" for number in range(len(inputs))]
         for path, part in zip(paths, inputs, strict=True):
-            np.save(path, part.numpy())
+            np.save(path, _as_array(part))
         output = folder / "output.npy"
         axes = {"threads": str(self._threads), "shape": self._shape, "dtype": self._dtype_name}
         words: list[str] = []
@@ -290,6 +295,20 @@ class _Callable(Subject):
             said = f": {last[0][:_SHOWN_STDERR]}" if last else " and said nothing"
             raise WrongResultError(f"ended with exit status {done.returncode}{said}")
         return files
+
+
+def _folder_for_files(stack: contextlib.ExitStack) -> Path:
+    """A folder until the end of the stack. Those that processes left when they were killed go first."""
+    for held in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*/held"):
+        with contextlib.suppress(OSError), held.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who lives holds it
+            shutil.rmtree(held.parent)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDERS))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    file = stack.enter_context((folder / "held.part").open("w"))
+    fcntl.flock(file, fcntl.LOCK_EX)
+    (folder / "held.part").rename(folder / "held")
+    return folder
 
 
 def _loaded(path: Path) -> np.ndarray:
@@ -333,6 +352,14 @@ def _equal(a: Tensor, b: Tensor) -> bool:
     return same_kind and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
 
 
+def _as_array(part: Tensor) -> np.ndarray:
+    """Raises ValueError for a type that numpy does not know."""
+    if part.dtype == torch.bfloat16:
+        raise ValueError("There are no arrays or .npy files of bfloat16: take another dtype, or tensors of torch.")
+    array: np.ndarray = part.numpy()
+    return array
+
+
 def _has_share(part: Tensor) -> bool:
     """Whether a tensor's numbers may be off by a share: whole numbers are right or wrong."""
     return part.is_floating_point() or part.is_complex()
@@ -340,7 +367,8 @@ def _has_share(part: Tensor) -> bool:
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """The array, or a copy of one that torch cannot take as it is."""
-    return array if array.flags.c_contiguous and array.flags.writeable else array.copy()
+    fits = array.flags.writeable and all(s >= 0 and s % array.itemsize == 0 for s in array.strides)
+    return array if fits else array.copy()
 
 
 def _given(prepared: Any) -> Iterator[int]:

@@ -80,11 +80,12 @@ def run(trial: Trial) -> Run:
         return TrialResult("failed", error=f"{trial.method} {error}")
     statistics = summarize(timing.samples_us, timing.turn_sizes, seed)
     seconds = statistics["latency_us"] / 1e6
-    moved = bytes_moved(batch_size, bag_size, dim)
+    left_out = sum(int((batch == padding).sum()) for batch in batches) / BATCHES  # ids of a call that have no vector
+    moved = bytes_moved(batch_size, bag_size, dim, left_out)
     bandwidth, facts = {"bandwidth_gb_s": None}, {}
     if not backward:
         bandwidth = memory_traffic.metrics(moved, statistics["latency_us"], config)
-        facts = memory_traffic.facts(trial, [(batch_size, bag_size)], dim)
+        facts = memory_traffic.facts(trial, [(batch_size, bag_size)], dim, left_out=left_out)
     return timing.result(
         {
             **statistics,
@@ -144,12 +145,12 @@ class _Bag(Subject):
         return gradient_error(self._module, request[0], self._gradient, self._mode, self._padding, what)
 
 
-def bytes_moved(batch_size: int, bag_size: int, dim: int) -> int:
-    """Bytes of the uncompressed lookup: int64 ids, one float32 vector per id, and the output.
+def bytes_moved(batch_size: int, bag_size: int, dim: int, left_out: float = 0.0) -> int:
+    """Bytes of the uncompressed lookup: int64 ids, one float32 vector per id that is not left out, and the output.
 
     One definition for all methods, so that their bandwidths compare as their latencies do.
     """
-    return batch_size * bag_size * (8 + 4 * dim) + batch_size * dim * 4
+    return round(batch_size * bag_size * (8 + 4 * dim) - left_out * 4 * dim) + batch_size * dim * 4
 
 
 def output_error(module: EmbeddingBagMethod, batch: Tensor, mode: str, padding_idx: int = NO_PADDING) -> float:

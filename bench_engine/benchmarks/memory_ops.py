@@ -125,11 +125,14 @@ def gradient_error(method: OperatorMethod, inputs: Inputs, gradient: Tensor) -> 
     expected, exact = exactly(method.operator, inputs)
     expected.backward(gradient.double())
     method.as_tensor(method(method.prepare(inputs))).backward(gradient)
-    errors = [
-        difference(f"gradient of input {n}", own.grad, wanted.grad, terms=len(inputs[0]))
-        for n, (own, wanted) in enumerate(zip(inputs, exact, strict=True))
-        if own.grad is not None and wanted.grad is not None
-    ]
+    errors = []
+    for n, (own, wanted) in enumerate(zip(inputs, exact, strict=True)):
+        if wanted.grad is None:
+            continue
+        if own.grad is None:
+            raise WrongResultError(f"is wrong: its gradient of input {n} is not there.")
+        terms = expected.numel() // wanted.numel()  # so many elements of the output an element is part of, or more
+        errors.append(difference(f"gradient of input {n}", own.grad, wanted.grad, terms))
     for tensor in inputs:
         tensor.grad = None
     return max(errors)

@@ -26,7 +26,9 @@ def metrics(moved: int, latency_us: float, config: Mapping[str, Scalar]) -> dict
     }
 
 
-def facts(trial: Trial, bags: Sequence[tuple[int, int]], dim: int, reads: Reads | None = None) -> dict[str, Any]:
+def facts(
+    trial: Trial, bags: Sequence[tuple[int, int]], dim: int, reads: Reads | None = None, left_out: float = 0.0
+) -> dict[str, Any]:
     """For a trial's environment: its flops, the bytes that its method touches where that is declared, and what the
     memory of this machine gives.
 
@@ -34,12 +36,13 @@ def facts(trial: Trial, bags: Sequence[tuple[int, int]], dim: int, reads: Reads 
         bags: of each table, how many bags a call has and how many ids a bag.
         dim: numbers of a vector.
         reads: what all methods read for an id, where the entry of none says it.
+        left_out: ids of a call that have no vector, those of padding.
     """
     declared = registry.method(trial.method, trial.benchmark).reads
     reads = declared(trial.config) if declared else reads
     return {
-        "flops": sum(count * max(0, size - 1) * dim for count, size in bags),
-        **({"touched_bytes": touched_bytes(reads, bags, dim)} if reads else {}),
+        "flops": max(0, round(sum(count * max(0, size - 1) * dim for count, size in bags) - left_out * dim)),
+        **({"touched_bytes": round(touched_bytes(reads, bags, dim) - left_out * reads.line_bytes)} if reads else {}),
         **roofs(trial.config, reads.size if reads else dim * NUMBER_BYTES),
     }
 

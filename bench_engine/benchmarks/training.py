@@ -105,6 +105,10 @@ def run(trial: Trial) -> Run:
     data: ClickData = source.load()
     if trial.config["split"] == "validation":
         data = validation_cut(data)
+    if data.test_labels.min() == data.test_labels.max():
+        kind, part = "clicks" if data.test_labels[0] else "non-clicks", trial.config["split"]
+        told = f"{trial.config['dataset']} has {kind} alone in its {part} part, which has no AUC: give a longer file."
+        return TrialResult("failed", error=told)
     batch_size = min(int(trial.config["batch_size"]), len(data.train_ids))
     torch.manual_seed(seed)
     try:

@@ -452,7 +452,7 @@ class Watch:
 
     def _sum(self, slot: int) -> int:
         total = 0
-        for array in (*map(_array, self._requests[slot]), *_arrays(self._ready[slot])):
+        for array in (*map(_array, self._requests[slot]), *arrays(self._ready[slot])):
             total = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
         return total
 
@@ -499,7 +499,7 @@ def _array(tensor: Tensor) -> np.ndarray:
     return array
 
 
-def _arrays(prepared: Any) -> Iterator[np.ndarray]:
+def arrays(prepared: Any) -> Iterator[np.ndarray]:
     """The arrays of numbers that a prepared request holds, as far as they can be looked into."""
     if isinstance(prepared, Tensor):
         yield from (_array(prepared),) if prepared.layout == torch.strided else ()
@@ -507,10 +507,10 @@ def _arrays(prepared: Any) -> Iterator[np.ndarray]:
         yield prepared
     elif isinstance(prepared, dict):
         for value in prepared.values():
-            yield from _arrays(value)
+            yield from arrays(value)
     elif isinstance(prepared, list | tuple):
         for value in prepared:
-            yield from _arrays(value)
+            yield from arrays(value)
 
 
 def _others(prepared: Any) -> list[Any]:
@@ -527,10 +527,11 @@ def _others(prepared: Any) -> list[Any]:
 def _overwritten(old: Any, new: Any) -> bool:
     """Whether all of a prepared request could be written into the place of another, so that it comes at the same
     addresses."""
-    to, what = list(_arrays(old)), list(_arrays(new))
+    to, what = list(arrays(old)), list(arrays(new))
     if not to or _others(old) != _others(new):
         return False
-    if [a.shape for a in to] != [a.shape for a in what] or not all(a.flags.writeable for a in to):
+    kinds = [[(a.shape, a.dtype) for a in of_one] for of_one in (to, what)]
+    if kinds[0] != kinds[1] or not all(a.flags.writeable for a in to):
         return False
     for place, values in zip(to, what, strict=True):
         place[...] = values

@@ -113,7 +113,9 @@ def follow_up(options: argparse.Namespace, state: RunState, wanted: Wanted) -> b
         except reported.ReportError as error:
             print(f"{error} `show {state.run_id}` shows the results later.", file=sys.stderr)
         is_worse = wanted.baseline is not None and _compared(store, wanted.baseline, state, wanted.limit, options)
-        if options.save_baseline is not None:  # only now: it may be the one that was compared with
+        if options.save_baseline is not None and is_worse:
+            print(f"Not kept as the baseline {options.save_baseline}: it is as --fail-on says.", file=sys.stderr)
+        elif options.save_baseline is not None:  # only now: it may be the one that was compared with
             _keep(store, options.save_baseline, state)
         return is_worse
     except StoreError as error:

@@ -4,9 +4,11 @@ import html as markup
 import math
 import shlex
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bench_engine.compare.compare import freedom
 from bench_engine.compare.text_table import Column, amount, line, plain, ratio_text
 from bench_engine.compare.why import environment
 from bench_engine.measure import means
@@ -49,11 +51,12 @@ class Benched:
 
     def speedups(self) -> dict[str, Ratio]:
         """For each method but the baseline the mean of its speedups over configurations, with its 95 % interval."""
-        found: dict[str, list[Ratio]] = {}
+        found: dict[str, list[tuple[Hashable, Ratio]]] = {}
         for row in self.rows:
             if ratio := self._speedup(row):
-                found.setdefault(row["method"], []).append(ratio)
-        return {name: means.random_effects(of) for name, of in found.items()}
+                configuration = tuple(row.get(axis) for axis in self.varied if axis != "seed")
+                found.setdefault(row["method"], []).append((configuration, ratio))
+        return {name: means.over_configurations(of) for name, of in found.items()}
 
     def df(self) -> "pd.DataFrame":
         """The rows as a pandas DataFrame."""
@@ -68,7 +71,7 @@ class Benched:
         if environment(row).get("compared_with", self.baseline) != self.baseline:
             return None
         low, high = row["speedup_ci_low"], row["speedup_ci_high"]
-        return Ratio(row["speedup"], low or 0.0, high or math.inf)
+        return Ratio(row["speedup"], low or 0.0, high or math.inf, freedom(row))
 
     def headlines(self) -> list[str]:
         """One sentence for each method, and one for each failure."""
@@ -82,7 +85,9 @@ class Benched:
             low, *_, high = sorted((s for row in own if (s := self._speedup(row))), key=lambda ratio: ratio.value)
             between = f"{ratio_text(low)} to {ratio_text(high)}"
             # Of so few the spread between configurations is hardly known: the mean has no interval to speak of.
-            all_in_all = f"mean {ratio_text(mean)}" if len(own) > _FEW else between
+            configurations = {tuple(row.get(axis) for axis in self.varied if axis != "seed") for row in own}
+            known = len(configurations) if len(configurations) > 1 else len(own)
+            all_in_all = f"mean {ratio_text(mean)}" if known > _FEW else between
             told = ", ".join(f"{word} in {number}" for word, number in counts.items())
             said.append(f"{name} against {self.baseline}: {told} of {len(own)} trials, {all_in_all}.")
         return said + [f"{row['method']} {row['status']}: {row['error']}" for row in self.failed]

@@ -1,6 +1,7 @@
 """The arguments of the engine's command line: every command with its options, and what help says of them."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     stopped = "end the run of this command that goes on at ssh://..., and bring what it has (default: attach to it)"
     _add_flag(parser, "--stop", stopped)
-    kept = "keep the results under this name, for --baseline and `compare baseline:NAME` (default: not)"
+    kept = "keep the results under this name, for --baseline and `compare baseline:NAME`, unless as --fail-on says"
     parser.add_argument("--save-baseline", metavar="NAME", help=kept)
     parser.add_argument("--baseline", metavar="NAME", help="compare the results with those kept so (default: not)")
     _add_fail_on(parser)
@@ -156,7 +157,7 @@ def _add_suggest(parser: argparse.ArgumentParser) -> None:
     budget = "MB (1e6 bytes) that the table may hold, metadata included"
     parser.add_argument("--budget-mb", type=float, required=True, metavar="MB", help=budget)
     parser.add_argument("--label", default="", metavar="COLUMN", help="of a file: the column that tells clicks")
-    fields = "of a file: the columns of ids (default: all but label and time)"
+    fields = "of a file: the columns of ids (default: all but label, time and the index that pandas writes)"
     parser.add_argument("--fields", type=_names, default=(), metavar="A,B", help=fields)
     liked = "of a file: from this value of the label on it is a click (default: labels are 0 and 1)"
     parser.add_argument("--liked", type=float, metavar="VALUE", help=liked)
@@ -369,21 +370,29 @@ def _executor(text: str) -> str:
     return text
 
 
+def _real(text: str) -> float:
+    """A number; NaN, which lies in no range, for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def _share(text: str) -> float:
     """A probability that something must have."""
-    if not 0.5 <= float(text) < 1:
+    if not 0.5 <= _real(text) < 1:
         raise argparse.ArgumentTypeError("a probability from 0.5 to below 1, such as 0.95")
     return float(text)
 
 
 def _percent(text: str) -> float:
-    if not 0 <= float(text.removesuffix("%")) <= 1000:
+    if not 0 <= _real(text.removesuffix("%")) <= 1000:
         raise argparse.ArgumentTypeError("a percentage such as 2")
     return float(text.removesuffix("%")) / 100
 
 
 def _several(text: str) -> int:
-    if not 2 <= int(text) <= 1000:
+    if not text.isdecimal() or not 2 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError("a whole number from 2 to 1000")
     return int(text)
 

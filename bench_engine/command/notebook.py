@@ -76,6 +76,7 @@ def bench(
 
     baseline, *more = [known_as(other) for other in others] or [""]
     own = known_as(method, name)
+    _check_names([*([baseline] if others else []), *more, own], [*others, method])
     if benchmark in ("", "callable") and own in registry.BENCHMARKS["callable"].methods:
         benchmark = "callable"
         axes = {"operator": registry.method(own).supports["operator"][0], **axes}
@@ -90,6 +91,16 @@ def bench(
     found = {axis.name: {row[axis.name] for row in rows if axis.name in row} for axis in loaded.parts[0].benchmark.axes}
     varied = [axis for axis, values in found.items() if len(values) > 1]
     return Benched(loaded.name, baseline, tuple(varied), rows, _sentence(state, store))
+
+
+def _check_names(names: Sequence[str], given: Sequence[Implementation]) -> None:
+    """Raises SweepError where two different methods are called the same: the first would not be measured."""
+    known: dict[str, Implementation] = {}
+    for name, implementation in zip(names, given, strict=True):
+        if (other := known.setdefault(name, implementation)) is not implementation and other != implementation:
+            raise SweepError(
+                f"Two methods are called {name}: give one of them another name, by @method('my_{name}', ...)."
+            )
 
 
 def _sweep(
@@ -107,8 +118,8 @@ def _sweep(
     if baseline:
         document["baseline"] = baseline
     if axes:
-        document["parameters"] = {axis: _entry(value) for axis, value in axes.items()}
-    document["seeds"] = seeds if isinstance(seeds, int) else [_plain(seed) for seed in seeds]
+        document["parameters"] = {a: _entry(_shape(v) if a == "shape" else v) for a, v in axes.items()}
+    document["seeds"] = [_plain(seed) for seed in seeds] if hasattr(seeds, "__iter__") else _plain(seeds)
     if stop:
         document["stop"] = {key: _plain(value) for key, value in stop.items()}
     against = f" against {', '.join(methods[:-1])}" if len(methods) > 1 else ""
@@ -123,6 +134,13 @@ def _sweep(
 def _entry(value: Any) -> dict[str, Any]:
     several = isinstance(value, list | tuple | range | set) or getattr(value, "ndim", 0) == 1
     return {"values": [_plain(v) for v in value]} if several else {"value": _plain(value)}
+
+
+def _shape(value: Any) -> Any:
+    """A shape of numpy or torch as its axis has it, `64x512`; each of several."""
+    if isinstance(value, tuple) and value and all(isinstance(_plain(n), int) for n in value):
+        return "x".join(str(_plain(n)) for n in value)
+    return [_shape(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ import json
 import sys
 
 from bench_engine.command import after_run
+from bench_engine.compare.sides import UsageError
 from bench_engine.report import reported
 from bench_engine.run import runner
 from bench_engine.suggest import suggest, suggest_text
@@ -29,10 +30,14 @@ def suggest_table(options: argparse.Namespace) -> int:
     how = runner.Options(url=options.db, retry_failed=options.retry_failed, wait=options.wait)
     search = suggest.planned(asked, how)
     if options.plan:
-        if options.form == "json":
-            print(json.dumps(suggest_text.plan_json(search)))
+        if options.form not in ("text", "json"):
+            raise UsageError(f"--plan is told as text or json, not as {options.form}.")
+        lines = suggest_text.plan_lines(search, options.time_limit)
+        text = (json.dumps(suggest_text.plan_json(search)) if options.form == "json" else "\n".join(lines)) + "\n"
+        if options.out is None:
+            sys.stdout.write(text)
         else:
-            print(*suggest_text.plan_lines(search, options.time_limit), sep="\n")
+            reported.write(text, options.out)
         return 0
 
     def say(sentence: str) -> None:

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from bench_engine.compare.axes_shown import order
 from bench_engine.compare.differences import Difference
 from bench_engine.compare.pairs import Joined, Row, filters, group_by, join, join_methods, newest, nothing_in_common
 from bench_engine.compare.sides import CompareError, SameTrialsError, Side, UsageError, resolve
-from bench_engine.compare.why import why
+from bench_engine.compare.why import environment, why
 from bench_engine.measure import means, ratios, starts
 from bench_engine.measure.ratios import Ratio
 from bench_engine.registry import hint
@@ -179,14 +179,15 @@ class Comparison:
     def means(self) -> dict[str, Ratio]:
         """Means of the judged ratios by method, and over all under the name of "" where there are several (see
         bench_engine.measure.means)."""
-        found: dict[str, list[Ratio]] = defaultdict(list)
+        found: dict[str, list[tuple[Hashable, Ratio]]] = defaultdict(list)
         for compared in self.configurations:
             ratio = self.judged(compared)
             if 0 < ratio.value < np.inf:
-                found[str(compared.axes.get("method", ""))].append(ratio)
+                configuration = frozenset((axis, value) for axis, value in compared.axes.items() if axis != "seed")
+                found[str(compared.axes.get("method", ""))].append((configuration, ratio))
         if len(found) > 1:
             found[""] = [ratio for of_method in list(found.values()) for ratio in of_method]
-        return {method: means.random_effects(of_method) for method, of_method in found.items()}
+        return {method: means.over_configurations(of_method) for method, of_method in found.items()}
 
 
 @dataclass(frozen=True)
@@ -349,13 +350,18 @@ def _speedups(store: Store, pairs: Sequence[_Pair]) -> dict[str, Ratio]:
     baselines = group_by(store.rows(sql), lambda row: (row["comparison"], row["machine_id"]))
     found = {}
     for pair in pairs:
-        methods = [{b["method"] for b in baselines.get((r["comparison"], r["machine_id"]), ())} for r in pair]
+        methods = [
+            {str(told)}
+            if (told := environment(r).get("compared_with"))
+            else {b["method"] for b in baselines.get((r["comparison"], r["machine_id"]), ())}
+            for r in pair
+        ]
         if methods[0] != methods[1] or len(methods[0]) != 1:
             continue
         for row in pair:
             baseline, low, high = row["baseline_latency_us"], row["speedup_ci_low"], row["speedup_ci_high"]
             if baseline and low and high and not row["is_baseline"]:
-                found[row["trial_id"]] = Ratio(baseline / row["latency_us"], low, high)
+                found[row["trial_id"]] = Ratio(baseline / row["latency_us"], low, high, freedom(row))
     return found
 
 
@@ -414,6 +420,12 @@ def start_turns(row: Row) -> list[int]:
         return [int(turns) for turns in told]
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):  # a journal may hold anything
         return []
+
+
+def freedom(row: Row) -> float:
+    """Degrees of freedom of Student's quantile in a trial's stored intervals; many where it had one start."""
+    count = len(start_turns(row))
+    return count - 1 if count > 1 else math.inf
 
 
 def _by_values(pairs: Sequence[_Pair], of: Metric, axes: _AxesOf) -> Iterator[Compared]:

@@ -118,6 +118,9 @@ def _summary(comparison: Comparison, limit: Limit | None) -> list[str]:
             widest = max(len(method or "all") for method in means)
             lines.append(f"{title}:")
             lines += [f"{GAP}{method or 'all':<{widest}}  {ratio_text(mean, places)}" for method, mean in means.items()]
+    nothing = sum(comparison.judged(c).value in (0, math.inf) for c in comparison.configurations)
+    if nothing and not comparison.metric.by_difference:
+        lines.append(f"{counted(nothing, 'configuration')} with 0 on one side: a ratio that is in no mean.")
     if comparison.only_a or comparison.only_b:
         lines.append(f"Not compared: {comparison.only_a} only in A, {comparison.only_b} only in B.")
     if comparison.same_trials:

@@ -123,14 +123,14 @@ def pool(vectors: Tensor, bags: Bags, mode: str) -> Tensor:
     An empty bag gives zeros. For max, a NaN wins as in torch.max; of equals the first is taken and has the gradient.
     """
     batch, dim = bags.offsets.numel(), vectors.size(1)
+    wide = torch.promote_types(vectors.dtype, torch.float32)  # in 16 bits long sums stand still
     if mode != "max" and bags.bag_size is not None:
-        total = vectors.view(batch, bags.bag_size, dim).sum(1)
-        return total / max(bags.bag_size, 1) if mode == "mean" else total
+        total = vectors.view(batch, bags.bag_size, dim).sum(1, dtype=wide)
+        return (total / max(bags.bag_size, 1) if mode == "mean" else total).to(vectors.dtype)
     position = torch.arange(vectors.size(0), device=vectors.device)
     bag = torch.searchsorted(bags.offsets.long(), position, right=True) - 1
     if mode == "max":
         return _pool_max(vectors, bag, position, batch)
-    wide = torch.promote_types(vectors.dtype, torch.float32)  # in 16 bits long sums stand still
     total = vectors.new_zeros(batch, dim, dtype=wide).index_add(0, bag, vectors.to(wide))
     if mode == "mean":
         counts = torch.cat([bags.offsets.long(), bags.offsets.new_tensor([vectors.size(0)]).long()]).diff()
@@ -195,7 +195,8 @@ class EmbeddingBagMethod(nn.Module, ABC):
     @torch.no_grad()
     def materialize(self, rows: Tensor | Sequence[int] | None = None) -> Tensor:
         """The rows of the virtual table as a dense tensor: (E, D), or (len(rows), D). Raises IndexError."""
-        parameter = next(self.parameters())
+        kept = (*self.parameters(), *self.buffers(), torch.empty(0))  # rows may be buffers, or bytes
+        parameter = next((tensor for tensor in kept if tensor.is_floating_point()), kept[-1])
         if rows is None:
             ids, count = None, self.num_embeddings
         else:

@@ -94,6 +94,14 @@ def cache_shared_by(level: int) -> int | None:
     return None
 
 
+def caches_in_use(level: int) -> int:
+    """How many caches of a level the cores have that this process may use; 1 where that cannot be read."""
+    if not hasattr(os, "sched_getaffinity"):
+        return 1
+    folders = (f for core in os.sched_getaffinity(0) for f in (cpu_folder(core) / "cache").glob("index*"))
+    return len({text(f / "shared_cpu_map") for f in folders if text(f / "level") == str(level)} - {""}) or 1
+
+
 def _caches(level: int) -> list[Path]:
     folders = sorted((cpu_folder(0) / "cache").glob("index*"))
     return [f for f in folders if text(f / "level") == str(level) and text(f / "type") != "Instruction"]

@@ -90,6 +90,11 @@ def _take(handle: int, wait: bool, waiting: Callable[[str], None], cancelled: Ca
                 waiting(f"{holder} on this machine; waiting for it to end.")
                 told = True
             time.sleep(0.2)
+        except OSError as error:
+            raise MachineBusyError(
+                f"The lock file {lock_path()} cannot be locked: {error.strerror}. Name one on a local disk with "
+                "MIRROR_LOCK."
+            ) from error
     return False
 
 

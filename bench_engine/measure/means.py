@@ -8,7 +8,8 @@ narrower than the configurations' own intervals allow (Röver, Knapp and Friede 
 """
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -35,6 +36,14 @@ def random_effects(values: Sequence[Ratio]) -> Ratio:
     mean = float(weights @ logs / weights.sum())
     scatter = float(weights @ (logs - mean) ** 2) / (len(logs) - 1)
     return ratios.around(math.exp(mean), max(1.0, scatter) / float(weights.sum()), len(logs) - 1)
+
+
+def over_configurations(found: Iterable[tuple[Hashable, Ratio]]) -> Ratio:
+    """The same of ratios, each with its configuration: those of its seeds are one value."""
+    grouped: dict[Hashable, list[Ratio]] = defaultdict(list)
+    for configuration, ratio in found:
+        grouped[configuration].append(ratio)
+    return random_effects([random_effects(of_one) for of_one in grouped.values()])
 
 
 def between(logs: np.ndarray, own: np.ndarray) -> float:

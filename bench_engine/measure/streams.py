@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import torch
 import torch.nn.functional as F
 
-from bench_engine.machine import bandwidth, machine, memory
+from bench_engine.machine import bandwidth, hardware, machine, memory
 from bench_engine.machine.bandwidth import Bandwidth
 from bench_engine.measure.measure import Sampler, summarize
 from bench_engine.trial import Stop
@@ -50,7 +50,7 @@ def measure(threads: int, size: int | None = None) -> Bandwidth:
 def table_bytes() -> int:
     """Of the table, a multiple of 128."""
     facts = machine.machine()
-    wanted = 2 * 1000 * max(facts["l3_kb"] or 0, facts["l2_kb"] or 0)
+    wanted = 2 * 1000 * max(facts["l3_kb"] or 0, facts["l2_kb"] or 0) * hardware.caches_in_use(3)
     most = min(MOST_BYTES, memory.available_bytes() // 4)
     return max(LEAST_BYTES, min(wanted, most)) // 128 * 128
 

@@ -74,6 +74,8 @@ def torch_version() -> str:
 
 def without_places(path: str, text: str) -> str:
     """A file's text without what says where files lie, and without empty lines."""
+    if os.path.isabs(path):  # a plug-in's: what it names of this project is no file of its kernel
+        return "\n".join(line for line in text.splitlines() if line.strip())
     if path.endswith(".py"):
         text = sources.IMPORT.sub(lambda m: "" if _is_own(m[1] or m[3]) else m[0], text)
     else:
@@ -94,7 +96,9 @@ def _is_own(module: str) -> bool:
 
 @cache
 def _content(path: str) -> str:
-    return _hash((without_places(path, installation.path(path).read_text(encoding="utf-8")),))
+    return _hash(
+        (without_places(path, installation.path(path).read_text(encoding="utf-8", errors="backslashreplace")),)
+    )
 
 
 @cache

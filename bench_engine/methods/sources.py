@@ -5,8 +5,10 @@ a method names the folder, and includes are followed from there, with the file t
 measured is no part of a kernel (it has a number of its own), nor is how kernels are built; the compiler's flags are.
 """
 
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from bench_engine.kernels.native import extension, flags
 from db import installation
@@ -41,7 +43,7 @@ def files(module: str, named: tuple[str, ...], compiled: bool) -> tuple[str, ...
     while todo:
         path = todo.pop()
         found.add(path)
-        text = installation.path(path).read_text(encoding="utf-8")
+        text = installation.path(path).read_text(encoding="utf-8", errors="backslashreplace")
         links = _imported(text) if path.endswith(".py") else _included(path, text)
         todo += [link for link in dict.fromkeys(links) if link not in found and link not in todo]
     return tuple(sorted(found))
@@ -52,9 +54,19 @@ def _below(name: str) -> list[str]:
     folder = installation.path(name)
     if not folder.is_dir():
         return [name]
-    paths = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix in _FOLDER_SUFFIXES]
+    is_code = _is_any if os.path.isabs(name) else _is_code
+    paths = [path.relative_to(folder) for path in folder.rglob("*") if is_code(path)]
     code = [path for path in paths if _SHOWING not in path.parts and not path.name.endswith(_KEPT)]
     return [f"{name}/{path.as_posix()}" for path in code]
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix in _FOLDER_SUFFIXES
+
+
+def _is_any(path: Path) -> bool:
+    """Of a plug-in's folder anything may be what its kernel is made of."""
+    return path.is_file() and "__pycache__" not in path.parts
 
 
 def _module_file(module: str) -> list[str]:

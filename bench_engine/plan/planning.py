@@ -265,8 +265,8 @@ class _Earlier:
         if machine_id in self._highest:
             return self._highest[machine_id]
         highest = self._highest[machine_id] = {}
-        store = Store(self._url, lock_wait_s=0.5)
-        with contextlib.suppress(StoreError):  # an estimate is not worth an error
+        store = Store(self._url)  # waits as all do: an attempt's number that is given twice would lose a trial
+        with contextlib.suppress(StoreError):  # out of reach: the journal alone tells
             for trial_id in store.trial_ids(machine_id):
                 identity, _, number = trial_id.rpartition("-")
                 if number == "1":  # nearly all

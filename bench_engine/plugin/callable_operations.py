@@ -167,7 +167,9 @@ def command(what: Callable[..., Any], name: str, text: str, words: Sequence[str]
         raise PluginError(f"The command of {name} needs {words[0]}, which is not there: name a program or its path.")
     content = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:16]
     sources = (*sources, *scripts)
-    _add(name, text, f"{what.__module__}:{name}", of, sources, {"program": content, "words": " ".join(words)})
+    _add(
+        name, text, f"{what.__module__}:{name}", of, sources, {"program": content, "words": " ".join(["", *words[1:]])}
+    )
     run = (str(Path(program).absolute()), *words[1:])
     _implementations[name] = Implementation(of.name, None, command=run, folder=str(folder))
 

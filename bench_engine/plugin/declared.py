@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench_engine.methods.method import Method
+from bench_engine.methods.own import SELF_CHECK
 from bench_engine.trial import Scalar
 
 BENCHMARKS = ("lookup", "training", "collisions")  # those that build an embedding bag of any method
@@ -121,6 +122,8 @@ def add(entry: Method, benchmarks: Sequence[str]) -> None:
     """
     if not entry.name.isidentifier():
         raise PluginError(f"The method {entry.name!r} needs another name: letters, digits and underscores.")
+    if entry.name in SELF_CHECK:  # which are found before others
+        raise PluginError(f"There is a method {entry.name} already: give that of the plug-in another name.")
     file = file_of(entry.implementation.partition(":")[0])
     if (before := known.declared.get(entry.name)) and not _is_again(before, entry, file):
         raise PluginError(f"Two plug-ins declare a method {entry.name}: give one of them another name.")

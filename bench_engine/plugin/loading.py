@@ -141,9 +141,9 @@ def _imported(plugin: Named) -> ModuleType:
         module = _of_file(Path(target)) if target.endswith(".py") else _of_name(target)
     except PluginError:
         raise
-    except FileNotFoundError as error:
-        raise PluginError(f"There is no plug-in {target}: name a .py file or a module.") from error
     except (Exception, SystemExit) as error:  # a script's last line may be sys.exit(main())
+        if target.endswith(".py") and not os.path.exists(target):
+            raise PluginError(f"There is no plug-in {target}: name a .py file or a module.") from error
         said = (str(error).splitlines() or ["no message"])[0][:300]
         raise PluginError(f"The plug-in {target} cannot be imported ({type(error).__name__}: {said}).") from error
     _check_beside(module, target)

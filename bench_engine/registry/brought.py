@@ -1,6 +1,6 @@
 """Benchmarks, data sets and metrics of plug-ins, brought among those that are known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench_engine import plugin
@@ -66,7 +66,7 @@ def bring() -> None:
     for data in plugin.own_data_sets():
         if not isinstance(there := DATA_SETS.get(data.name), BroughtDataSet | None):
             raise _taken("data set", there.name)
-        DATA_SETS[data.name] = BroughtDataSet(data.name, data.text, data.place, data.needs, data)
+        DATA_SETS[data.name] = BroughtDataSet(data.name, data.text, data.place, data.needs, own=data)
     for own in plugin.own_benchmarks():
         known = BENCHMARKS.get(own.name)
         if not isinstance(known, BroughtBenchmark | None):
@@ -106,6 +106,7 @@ def _methods(own: OwnBenchmark) -> tuple[str, ...]:
 def _axes(own: OwnBenchmark) -> tuple[Axis, ...]:
     """Its axes, the seed last. Raises PluginError."""
     shipped = {a.name: a for b in reversed(BENCHMARKS.values()) if not isinstance(b, BroughtBenchmark) for a in b.axes}
+    shipped["dataset"] = replace(shipped["dataset"], choices=tuple(DATA_SETS))  # those of plug-ins among them
     found: dict[str, Axis] = {}
     for given in own.axes:
         axis = shipped.get(given) if isinstance(given, str) else given

@@ -1,10 +1,11 @@
 """Data sets that a click model can be trained on. To add one, write its module and add its entry here."""
 
 import importlib
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from bench_engine.data.files import missing_of
+from bench_engine.data.files import located, missing_of
 from bench_engine.registry.names import find
 
 
@@ -17,12 +18,20 @@ class DataSet:
         text: help, one line.
         module: module with `load() -> bench_engine.data.ClickData`.
         files: files below the data folder that it needs; empty for generated data.
+        numbered: how further files begin that are read too, as long as the next number is there.
     """
 
     name: str
     text: str
     module: str
     files: tuple[str, ...] = ()
+    numbered: str = ""
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """`files`, and the numbered ones that are there beyond them."""
+        more = (f"{self.numbered}{number}" for number in itertools.count(len(self.files)))
+        return (*self.files, *(itertools.takewhile(located, more) if self.numbered else ()))
 
     @property
     def absent(self) -> str:
@@ -94,6 +103,7 @@ DATA_SETS: dict[str, DataSet] = {
             "Criteo 1TB click logs from day_0 on, tested on the last day there is",
             "bench_engine.data.sets.criteo_days",
             ("criteo-1tb/day_0", "criteo-1tb/day_1"),
+            numbered="criteo-1tb/day_",
         ),
         DataSet(
             "avazu",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, unquote_to_bytes, urlencode
 
 from bench_engine.data import ClickData
 from bench_engine.data.problems import DataFileError
@@ -41,7 +41,7 @@ class OwnTable(DataSet):
         said = {"label": self.label, "fields": ",".join(map(quote, self.fields)), "time": self.time}
         said |= {} if self.liked is None else {"liked": repr(self.liked)}
         told = urlencode({key: value for key, value in said.items() if value})
-        return f"{self.name}={quote(str(self.path))}{_OF_FILE}{told}"
+        return f"{self.name}={quote(os.fsencode(self.path))}{_OF_FILE}{told}"
 
     @property
     def absent(self) -> str:
@@ -98,7 +98,7 @@ def named_tables() -> Iterator[OwnTable]:
         yield OwnTable(
             name,
             TEXT,
-            path=Path(unquote(path)),
+            path=Path(os.fsdecode(unquote_to_bytes(path))),
             label=told.get("label", ""),
             fields=tuple(map(unquote, filter(None, told.get("fields", "").split(",")))),
             liked=float(told["liked"]) if "liked" in told else None,

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from bench_engine.compare.axes_shown import order
-from bench_engine.compare.compare import start_turns
+from bench_engine.compare.compare import freedom, start_turns
+from bench_engine.compare.pairs import group_by
 from bench_engine.compare.sides import UsageError
 from bench_engine.compare.why import environment, why
 from bench_engine.measure import means
@@ -221,9 +222,12 @@ def _results(store: Store, title: str, name: str, state: RunState | None, sweep:
     _put_own(store, rows, own)
     ok = [row for row in rows if row["status"] == "ok"]
     baselines: dict[str, set[str]] = defaultdict(set)
-    for row in ok:
-        if row["is_baseline"]:
-            baselines[row["benchmark"]].add(row["method"])
+    for benchmark, of_one in group_by(ok, lambda row: row["benchmark"]).items():
+        for some in ([row for row in of_one if row["sweep"] == sweep], of_one):
+            told = (row["method"] if row["is_baseline"] else environment(row).get("compared_with") for row in some)
+            baselines[benchmark] = {str(over) for over in told if over}
+            if baselines[benchmark]:
+                break  # what it ran itself says over what
     measured = [_measured(row, baselines.get(row["benchmark"], set()), [c.name for c in own]) for row in ok]
     missing = [
         Missing(_axes(row), row["status"], " ".join(str(row["error"] or "No reason is known.").split()))
@@ -259,22 +263,26 @@ def _measured(row: Mapping[str, Any], baselines: Collection[str], own: Sequence[
     """A trial beside these baselines: a speedup over another one, which an earlier run had, is none here."""
     time_us, latency = row["latency_us"], None
     compared_with = environment(row).get("compared_with")
-    beside = not baselines or compared_with is None or compared_with in baselines
+    beside = not baselines or compared_with is None or str(compared_with) in baselines
+    is_baseline = row["method"] in baselines if baselines else bool(row["is_baseline"])
     if time_us:
-        latency = Ratio(time_us, row["latency_ci_low_us"] or 0.0, row["latency_ci_high_us"] or math.inf)
+        latency = Ratio(time_us, row["latency_ci_low_us"] or 0.0, row["latency_ci_high_us"] or math.inf, freedom(row))
     speedup = None
-    if latency and row["baseline_latency_us"] and not row["is_baseline"] and beside:
+    if latency and row["baseline_latency_us"] and not is_baseline and beside:
         low, high = row["speedup_ci_low"] or 0.0, row["speedup_ci_high"] or math.inf
-        speedup = Ratio(row["baseline_latency_us"] / time_us, low, high)
+        speedup = Ratio(row["baseline_latency_us"] / time_us, low, high, freedom(row))
     starts = max(1, len(start_turns(row)))
-    facts = {**row, "environment": environment(row), "speedup": speedup, "compared": bool(baselines), "starts": starts}
+    facts = {
+        **row, "environment": environment(row), "speedup": speedup, "compared": bool(baselines), "starts": starts,
+        "is_baseline": is_baseline,
+    }  # fmt: skip
     notes = tuple(sentence for sentence, applies in NOTES if latency and applies(facts))
     metrics = {name: row[name] for name in (*_STORED, *own) if row.get(name) is not None}
     if speedup:
         metrics["speedup"] = speedup.value
     return Measured(
-        _axes(row), metrics, latency, speedup, row["verdict"] or "" if speedup else "", bool(row["is_baseline"]), notes,
-        starts, row,
+        _axes(row), metrics, latency, speedup, row["verdict"] or "" if speedup else "", is_baseline, notes, starts,
+        row,
     )  # fmt: skip
 
 
@@ -319,12 +327,16 @@ def _means(trials: Sequence[Measured]) -> list[Mean]:
         if measured.speedup and 0 < measured.speedup.value < math.inf:
             found[measured.axes["method"]].append(measured)
     over = " or ".join(baselines) or "the baseline"
+
+    def configuration(measured: Measured) -> Any:
+        return frozenset((axis, value) for axis, value in measured.axes.items() if axis != "seed")
+
     results = [
         Mean(
             method,
             over,
-            means.random_effects([m.speedup for m in of_method if m.speedup]),
-            len(of_method),
+            means.over_configurations((configuration(m), m.speedup) for m in of_method if m.speedup),
+            len({configuration(m) for m in of_method}),
             {word: n for word in VERDICTS if (n := sum(m.verdict == word for m in of_method))},
         )
         for method, of_method in found.items()

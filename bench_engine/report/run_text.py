@@ -122,9 +122,11 @@ def _means(means: Sequence[Mean]) -> Iterator[str]:
 
 
 def counts(mean: Mean) -> str:
-    """`12 configurations: 5 faster, 7 slower`."""
+    """`12 configurations: 5 faster, 7 slower`; with seeds `12 configurations in 36 trials: ...`."""
     said = ", ".join(f"{n} {word}" for word, n in mean.verdicts.items())
-    return counted(mean.count, "configuration") + (f": {said}" if said else "")
+    trials = sum(mean.verdicts.values())
+    of = f" in {counted(trials, 'trial')}" if trials > mean.count else ""
+    return counted(mean.count, "configuration") + of + (f": {said}" if said else "")
 
 
 def reasons(found: RunResults) -> Iterator[str]:

@@ -20,7 +20,8 @@ class Results:
 
     def open(self) -> None:
         """Make the results ready; what is wrong with them is told before anything runs."""
-        self._store.ensure()
+        if self._store.ensure():  # a new file: what is asked meanwhile is about all that was measured
+            self.catch_up()
         journal.recover(self._store)
         if warning := future.warning(self._store):
             self._say(warning)

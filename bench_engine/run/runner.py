@@ -145,7 +145,8 @@ class _Run:
 
     def cancelled_sentence(self) -> str:
         if self.state.total:
-            return f"{self.finished} of {self.state.total} done; the same command goes on from here."
+            then = "--force measures all of them again" if self.options.force else "the same command goes on from here"
+            return f"{self.finished} of {self.state.total} done; {then}."
         if self.state.message:
             holder = self.state.message.removesuffix("; waiting for it to end.")
             return f"Cancelled while waiting for the machine: {holder}."
@@ -157,8 +158,7 @@ class _Run:
 
     def update(self, **changes: object) -> None:
         """Write the state with some changes."""
-        updated_at = recording.now().isoformat(timespec="milliseconds")
-        self.state = replace(self.state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
+        self.state = recording.changed(self.state, **changes)
         runs.write(self.journal, self.state)
 
     # -- trials ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import yaml
 from bench_engine.registry import benchmark, method
 from bench_engine.suggest.suggestion import SuggestError
 from bench_engine.sweep import sweep as sweeps
+from bench_engine.trial import Trial
 
 # In the order in which they are trained, those that were ahead at equal bytes first (docs/compression.md).
 METHODS = (
@@ -19,6 +20,7 @@ AROUND = (0.5, 2.0)  # times the budget that was asked for
 THREADS = 1
 STEPS = 20  # in a pass at least: data of few rows are trained on in smaller batches
 _SMALLEST_BATCH = 32
+_ROWS_A_SECOND = 1000  # that are read and trained on at the least: more time is given to what has more of them
 _INDEX_BYTES = {"static_frequency": 4}  # of each row of the whole table, beside what `compression` counts
 _DIGITS = 4  # of a share, rounded down: it is an axis that people read
 
@@ -82,6 +84,11 @@ def sweep(budget_mb: float, sizes: Sizes, methods: Sequence[str], seeds: int) ->
     _with_one_size(asked, methods)
     around = _by_share(methods, [budget_mb * factor for factor in AROUND], sizes)
     parts = [_training(names, tried, sizes, seeds) for tried, names in (*asked.items(), *around.items())]
+    if not parts:
+        raise SuggestError(
+            f"None of {', '.join(methods)} keeps {budget_mb:g} MB on {sizes.data}, nor twice of it: ask for more, "
+            "or try other methods."
+        )
     head = (
         f"# What to use for {budget_mb:g} MB on {sizes.data}: chosen on the validation part, never on the test part\n"
     )
@@ -136,7 +143,9 @@ def share_of(name: str, budget_mb: float, sizes: Sizes) -> float:
 def _training(methods: Sequence[str], shares: Sequence[float], sizes: Sizes, seeds: int) -> dict[str, object]:
     axes: dict[str, object] = {"dataset": sizes.data, "split": "validation", "embedding_dim": sizes.embedding_dim}
     axes["batch_size"] = sizes.batch_size
-    return {"benchmark": "training", "methods": list(methods), "parameters": _axes(axes, shares), "seeds": seeds}
+    part = {"benchmark": "training", "methods": list(methods), "parameters": _axes(axes, shares), "seeds": seeds}
+    limit_s = sizes.train_rows // _ROWS_A_SECOND
+    return {**part, "time_limit_s": limit_s} if limit_s > Trial.time_limit_s else part
 
 
 def _lookup(methods: Sequence[str], shares: Sequence[float], sizes: Sizes) -> dict[str, object]:

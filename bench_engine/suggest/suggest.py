@@ -9,7 +9,7 @@ import statistics
 import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_engine import registry
@@ -29,7 +29,7 @@ from bench_engine.suggest.suggestion import LeftOut, SuggestError, Suggestion, T
 from bench_engine.sweep.sweep import Sweep
 from db.store import Store
 
-_MEASURED = ("auc", "memory_mb", "metadata_mb", "latency_us")
+_MEASURED = ("auc", "memory_mb", "metadata_mb", "latency_us", "num_rows")
 _NO_TIME = "it was not trained within the time limit; the same command goes on from here."
 
 
@@ -158,7 +158,11 @@ def carried_out(
     if (rows := search.sizes.train_rows) < budgets.STEPS * search.sizes.batch_size:
         say(f"There are {rows:,} rows to train on: AUCs of so few tell little, give more.")
     names = {name for part in search.sweep.parts for name in part.methods}
-    _run(search.sweep, how, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)
+    trainings = how
+    if any(_of_other_files(row, search.sizes) for row in _rows(search.sweep, how.url)):
+        say(f"The files of {search.sizes.data} are not those that were trained on before: all is trained anew.")
+        trainings = replace(how, force=True)
+    _run(search.sweep, trainings, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)
     if search.asked.lookups and search.lookups:
         left_s = math.inf if time_limit_s is None else time_limit_s - (clock.monotonic() - began)
         if _plan(search.lookups, how).seconds <= left_s:
@@ -169,7 +173,7 @@ def carried_out(
 
 
 def _plan(sweep: Sweep, how: runner.Options) -> planning.Plan:
-    return planning.plan(sweep, (), how.url, how.retry_failed)
+    return planning.plan(sweep, (), how.url, how.retry_failed, how.force)
 
 
 def _run(sweep: Sweep, how: runner.Options, executor: LocalExecutor, say: Callable[[str], None]) -> None:
@@ -187,7 +191,7 @@ def found(search: Search, db: str | None = None) -> Suggestion:
     if search.sweep is None:
         return _of_dense(search)
     asked, sizes = search.asked, search.sizes
-    rows = _rows(search.sweep, db)
+    rows = tuple(row for row in _rows(search.sweep, db) if not _of_other_files(row, sizes))
     timed = _rows(search.lookups, db) if search.lookups else ()
     lookup_us = {(row["method"], row["compression"]): row["latency_us"] for row in timed if row["status"] == "ok"}
     tables = tuple(sorted(_tables(rows, lookup_us), key=lambda t: (t.memory_mb, t.method)))
@@ -291,6 +295,11 @@ def _of_dense(search: Search) -> Suggestion:
 
 def _rows(sweep: Sweep, db: str | None) -> tuple[Row, ...]:
     return rows_of(Store(db), [(p.identity, p.trial) for p in planning.plan(sweep, (), db).trials], _MEASURED)
+
+
+def _of_other_files(row: Row, sizes: Sizes) -> bool:
+    """Whether a result is of other files under the same name, as the rows say that they need."""
+    return row["status"] == "ok" and row.get("num_rows") not in (None, sizes.rows)
 
 
 def _tables(rows: Sequence[Row], lookup_us: Mapping[tuple[str, float], float]) -> Iterator[Table]:

@@ -18,6 +18,10 @@ from bench_engine.suggest.suggestion import Suggestion, Table
 from db import installation
 from db.plain_text import in_markdown
 
+_VALUES = (
+    "method", "compression", "memory_mb", "metadata_mb", "validation_auc", "seeds", "step_us", "lookup_us", "fits",
+    "front",
+)  # fmt: skip
 _MOST_TOLD = 6  # tables that are left out for one reason, named
 
 
@@ -106,10 +110,9 @@ def _values(found: Suggestion, table: Table) -> dict[str, Any]:
 def _csv(found: Suggestion) -> str:
     text = io.StringIO()
     rows = [_values(found, table) for table in found.tables]
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    writer = csv.DictWriter(text, _VALUES, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
 
 

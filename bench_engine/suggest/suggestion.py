@@ -92,9 +92,12 @@ class Suggestion:
 
 
 def chosen(tables: Sequence[Table], budget_mb: float) -> Table | None:
-    """The table of the highest mean validation AUC within the budget, of equal ones that of the fewest bytes."""
+    """The table of the highest mean validation AUC within the budget, of equal ones that of the fewest bytes: of those
+    with the most seeds, since a time limit leaves some with fewer."""
     fitting = [table for table in tables if table.memory_mb <= budget_mb]
-    return max(fitting, key=lambda table: (table.auc, -table.memory_mb), default=None)
+    most = max((len(table.aucs) for table in fitting), default=0)
+    alike = [table for table in fitting if len(table.aucs) == most]
+    return max(alike, key=lambda table: (table.auc, -table.memory_mb), default=None)
 
 
 def reason(best: Table | None, tables: Sequence[Table], budget_mb: float) -> str:
@@ -105,7 +108,7 @@ def reason(best: Table | None, tables: Sequence[Table], budget_mb: float) -> str
     others = [table for table in tables if table.memory_mb <= budget_mb and table.method != best.method]
     if not others:
         return f"{said}; no other method was measured there."
-    second = max(others, key=lambda table: table.auc)
+    second = max(others, key=lambda table: (len(table.aucs), table.auc))
     return f"{said}, {_ahead(best, second)} the next, {second.method} ({second.memory_mb:.4g} MB)."
 
 
@@ -113,7 +116,7 @@ def _ahead(best: Table, second: Table) -> str:
     """By how much one is ahead, and whether that can be told from chance: Student's interval of differences by seed."""
     own, others = dict(best.aucs), dict(second.aucs)
     gaps = [own[seed] - others[seed] for seed in own if seed in others]
-    gap = best.auc - second.auc
+    gap = statistics.fmean(gaps) if gaps else best.auc - second.auc
     if len(gaps) < 2:
         return f"{gap:.4f} ahead (one seed, by which no difference is told from chance) of"
     half = student(len(gaps) - 1) * statistics.stdev(gaps) / math.sqrt(len(gaps))

@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from bench_engine.compare.axes_shown import order
-from bench_engine.compare.compare import METRICS, Limit, Metric, start_turns
+from bench_engine.compare.compare import METRICS, Limit, Metric, freedom
 from bench_engine.compare.pairs import filters
 from bench_engine.compare.sides import CompareError, UsageError
+from bench_engine.compare.why import environment
 from bench_engine.measure.change_points import ChangePoint, change_points
 from bench_engine.measure.ratios import Ratio, inverse
 from bench_engine.registry import hint
@@ -164,7 +165,9 @@ def track(
     for row in rows:
         if row["place"] in places:
             grouped[row["configuration"], row["machine_id"]].append(row)
-    found = [_series(of_one, places, machines, relative) for of_one in grouped.values()]
+    found = [
+        _series(_over_one(of_one) if relative else of_one, places, machines, relative) for of_one in grouped.values()
+    ]
     followed = sorted((s for s in found if len(set(s.commits)) > 1), key=order)
     changes: list[Change] = []
     outliers: list[tuple[Mapping[str, Any], str]] = []
@@ -212,6 +215,13 @@ def _rows(store: Store, sweep: str, where: Sequence[str], relative: bool, by: By
     ]
 
 
+def _over_one(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that took turns with the baseline of the newest: shares of two baselines are no series."""
+    named = [environment(row).get("compared_with") for row in rows]
+    newest = next((name for name in reversed(named) if name is not None), None)
+    return [row for row, name in zip(rows, named, strict=True) if name in (None, newest)]
+
+
 def _series(
     rows: Sequence[Mapping[str, Any]], places: Mapping[str, int], machines: Mapping[str, str], relative: bool
 ) -> Series:
@@ -229,13 +239,11 @@ def _series(
 
 
 def _value(row: Mapping[str, Any], relative: bool) -> Ratio:
-    starts = len(start_turns(row))
-    freedom = starts - 1 if starts > 1 else math.inf
     if relative:
         low, high = row["speedup_ci_low"] or 0.0, row["speedup_ci_high"] or math.inf
-        return inverse(Ratio(row["baseline_latency_us"] / row["latency_us"], low, high, freedom))
+        return inverse(Ratio(row["baseline_latency_us"] / row["latency_us"], low, high, freedom(row)))
     low, high = row["latency_ci_low_us"] or 0.0, row["latency_ci_high_us"] or math.inf
-    return Ratio(row["latency_us"], low, high, freedom)
+    return Ratio(row["latency_us"], low, high, freedom(row))
 
 
 def _changes(

@@ -15,7 +15,9 @@ namespace {
 // Whether a tensor is among the values that is a subclass's.
 bool foreign(PyObject* value) { return THPVariable_Check(value) && !THPVariable_CheckExact(value); }
 
-uint64_t with(uint64_t hash, PyObject* value) {
+constexpr int kDepth = 8;  // of collections in one another; what is deeper is alike
+
+uint64_t with(uint64_t hash, PyObject* value, int depth = 0) {
   if (THPVariable_Check(value)) {
     const at::Tensor& tensor = THPVariable_Unpack(value);
     hash = mixed(hash, std::bit_width(static_cast<uint64_t>(tensor.numel())));
@@ -23,16 +25,16 @@ uint64_t with(uint64_t hash, PyObject* value) {
                            static_cast<uint64_t>(tensor.scalar_type()));
   }
   // Of a collection the first is looked at: the others are mostly alike.
-  if (PyList_Check(value) || PyTuple_Check(value)) {
+  if (depth < kDepth && (PyList_Check(value) || PyTuple_Check(value))) {
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
     hash = mixed(hash, 1 + std::bit_width(static_cast<uint64_t>(size)));
-    return size ? with(hash, PySequence_Fast_GET_ITEM(value, 0)) : hash;
+    return size ? with(hash, PySequence_Fast_GET_ITEM(value, 0), depth + 1) : hash;
   }
-  if (PyDict_Check(value)) {
+  if (depth < kDepth && PyDict_Check(value)) {
     hash = mixed(hash, 100 + std::bit_width(static_cast<uint64_t>(PyDict_GET_SIZE(value))));
     Py_ssize_t at = 0;
     PyObject* first;
-    return PyDict_Next(value, &at, nullptr, &first) ? with(hash, first) : hash;
+    return PyDict_Next(value, &at, nullptr, &first) ? with(hash, first, depth + 1) : hash;
   }
   return mixed(hash, reinterpret_cast<uint64_t>(Py_TYPE(value)));
 }

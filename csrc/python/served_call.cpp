@@ -53,6 +53,14 @@ int64_t size_of(const InputView& view, const Tensor& base, int64_t dim) {
   return dim == view.dim ? view.length : base.size(dim);
 }
 
+// Offset, sizes and strides.
+c10::SmallVector<int64_t, 5> layout_of(const Tensor& tensor) {
+  c10::SmallVector<int64_t, 5> found{tensor.storage_offset()};
+  found.append(tensor.sizes().begin(), tensor.sizes().end());
+  found.append(tensor.strides().begin(), tensor.strides().end());
+  return found;
+}
+
 }  // namespace
 
 bool LookupArguments::read(PyObject* args, PyObject* kwargs) {
@@ -75,10 +83,14 @@ bool LookupArguments::read(PyObject* args, PyObject* kwargs) {
 }
 
 ServedCall::Seen::Seen(const Tensor& tensor)
-    : storage(tensor.storage()), version(version_of(tensor)) {}
+    : storage(tensor.storage()),
+      version(version_of(tensor)),
+      requires_grad(tensor.requires_grad()),
+      layout(layout_of(tensor)) {}
 
 bool ServedCall::Seen::is(const Tensor& tensor) const {
-  return tensor.storage().is_alias_of(storage) && version_of(tensor) == version;
+  return tensor.storage().is_alias_of(storage) && version_of(tensor) == version &&
+         tensor.requires_grad() == requires_grad && layout_of(tensor) == layout;
 }
 
 ServedCall::ServedCall(std::shared_ptr<ServedModel> model, std::shared_ptr<const Learnt> learnt,

@@ -60,6 +60,8 @@ class ServedCall {
   struct Seen {
     c10::Storage storage;
     uint32_t version;
+    bool requires_grad;
+    c10::SmallVector<int64_t, 5> layout;  // `.data` may be set to another part of the same storage
 
     explicit Seen(const at::Tensor& tensor);
     bool is(const at::Tensor& tensor) const;

@@ -17,6 +17,7 @@ from mirror.data.data_source import QueryCancelled, QueryError, QueryStopped
 from mirror.data.guard.guard_errors import GuardError
 from mirror.data.process.other_data_process import OtherDataSource
 from mirror.language.edit.edited import SeveralEdits, edited
+from mirror.language.edit.fragment import fragment_of
 from mirror.model.llm import Declined, LlmError
 from mirror.model.other_data_llm import AskedBack, Chosen, write_sql
 from mirror.model.other_data_prompt import Before
@@ -49,7 +50,7 @@ class Embedded:
         source: where its SQL runs.
         database: its tables.
         read: their answer of a question, or one that asks back; it raises Refusal or Ambiguity.
-        of_form: the answer of a form; it raises Impossible.
+        of_form: the answer of a form; it raises Refusal.
         forms: the likeliest readings of a question.
     """
 
@@ -74,15 +75,16 @@ def answer_of(question: str, now: datetime, after: Answer | None, embedded: Embe
     if answer := _of_follow_up(question, now, after, embedded):
         return answer
     first = _embedded(question, now, after, embedded)
+    first = replace(first, teaches=first.teaches and not (after and fragment_of(question).sure))
     reading = _Comparison(question, now, embedded, first)
     try:
         before = Before(after.question, after.sql) if after and after.sql else None
         saved = _saved(question, embedded)
         outcome = write_sql(question, embedded.database, embedded.source, now, saved, before)
         answer = reading.beside(outcome.value)
-        return _with_sent(answer, outcome.sent, outcome.tokens)
+        return replace(_with_sent(answer, outcome.sent, outcome.tokens), teaches=first.teaches)
     except Declined as declined:
-        return _with_sent(reading.without(declined), declined.sent, declined.tokens)
+        return replace(_with_sent(reading.without(declined), declined.sent, declined.tokens), teaches=first.teaches)
     except LlmError as error:
         note = " ".join(filter(None, (f"{error} {_INSTEAD}", first.note)))
         return _with_sent(replace(first, note=note), error.sent, error.tokens)

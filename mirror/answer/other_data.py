@@ -103,7 +103,10 @@ class OtherData:
         if recalled:
             return replace(recalled, note=" ".join(filter(None, (note, recalled.note))))
         if use_model and configured():
-            embedded = model_reading.Embedded(self, self.source, self._database, self._read, self._of_form, self._forms)
+            embedded = model_reading.Embedded(
+                self, self.source, self._database, self._read,
+                lambda asked, form: self._of_form(asked, self._still(form)), self._forms,
+            )  # fmt: skip
             answer = model_reading.answer_of(question, now, after, embedded)
         else:
             answer = self._read(question, now, after)

@@ -11,12 +11,19 @@ from mirror.answer.results_policy import Shown, proposals
 from mirror.data.data_source import QueryError
 from mirror.data.process.sandbox import Sandbox
 from mirror.language.edit.without_outliers import outlier_filters
-from mirror.language.ranking.follow_up_readings import MOST_CHOICES, bare, follow_up_readings, is_sure, to_choose_from
-from mirror.language.ranking.results_decision import shown
+from mirror.language.ranking.follow_up_readings import (
+    MOST_CHOICES,
+    bare,
+    follow_up_readings,
+    is_sure,
+    to_choose_from,
+    too_long_with,
+)
+from mirror.language.ranking.results_decision import answered_at_once, shown
 from mirror.language.ranking.results_evidence import ResultsCandidate
 from mirror.language.ranking.settled_benchmark import has_rows
 from mirror.query.complete import complete
-from mirror.query.errors import Ambiguity, Refusal
+from mirror.query.errors import Ambiguity, NotUnderstood, Refusal
 from mirror.query.spec import QuerySpec
 from mirror.schema import catalog
 from mirror.words import phrasebook
@@ -29,6 +36,7 @@ _OUTLIERS = re.compile(
 )
 
 
+_OF_TIME = ("time", "times", "date", "dates", "period")
 _DROPS = re.compile(r"\W*(?:drop|remove|lift|clear) the (?P<of>.+?) (?:filter|limit)s?\W*", re.IGNORECASE)
 
 
@@ -42,12 +50,15 @@ def without_filter(question: str, before: QuerySpec) -> QuerySpec | None:
         return None
     of = " ".join(asked["of"].casefold().split())
     meant = {e.name for e in catalog.entries().values() if of in (e.name, e.label.casefold(), *e.synonyms)}
+    if of in _OF_TIME and any(f.column == "started_at" for f in before.filters):
+        meant = {"started_at"}
     if not meant:
         return None
     kept = tuple(f for f in before.filters if f.column not in meant)
-    if kept == before.filters:
+    lifted = replace(before, filters=kept, within=None if "auc" in meant else before.within)
+    if lifted == before:
         raise Refusal(f"The question has no filter on {asked['of']}.")
-    return replace(before, filters=kept)
+    return lifted
 
 
 def without_outliers(question: str, before: QuerySpec, after: Answer) -> QuerySpec | None:
@@ -68,11 +79,16 @@ def changed(
     now: datetime | None,
     alone: Callable[[], Sequence[ResultsCandidate]],
 ) -> QuerySpec | None:
-    """What a follow-up makes of the query before it; None where it makes nothing of it. Raises Shown.
+    """What a follow-up makes of the query before it; None where it makes nothing of it. Raises Shown, and NotUnderstood
+    where the two are more than is read.
 
     It is answered at once where it is sure, or where the question says the same by itself: `alone` gives its readings
     without the one before it, the likeliest first.
     """
+    if too_long := too_long_with(question, before):  # the conditions of the question before would be left out unseen
+        if answered_at_once(alone()):
+            return None  # a question of its own
+        raise NotUnderstood(too_long)
     found = follow_up_readings(question, before, sandbox.schema(), now or datetime.now(UTC).replace(tzinfo=None))
     if not found:
         return None

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import (
@@ -39,9 +40,15 @@ def left_out(chart: ChartSpec, table: Table, edited: bool = False) -> str:
         hint = _hint(table, column, table.values(column).distinct, [value], edited)
         sentences.append(f"Only {drawn} {'is' if len(chart.only) == 1 else 'are'} drawn{hint}.")
     complete = complete_part(chart, table)
-    if missing := len(narrowed(table, chart.only).rows) - len(complete.rows):
+    linear = complete
+    if chart.log_x or chart.log_y:
+        linear = complete_part(replace(chart, log_x=False, log_y=False), table)
+    if missing := len(narrowed(table, chart.only).rows) - len(linear.rows):
         names = " or no ".join(table.label(c) for c in placed(chart))
         sentences.append(f"{missing:,} {'row has' if missing == 1 else 'rows have'} no {names} to draw.")
+    if below := len(linear.rows) - len(complete.rows):
+        told = "row is" if below == 1 else "rows are"
+        sentences.append(f"{below:,} {told} not above zero, which a logarithmic axis cannot show.")
     for c in crowded(chart, complete):
         sentences.append(f"{MOST_BARS} of {len(complete.values(c).distinct):,} values of {table.label(c)} are drawn.")
     if chart.facet and (facets := len(shown.values(chart.facet).distinct)) > MOST_FACETS:

@@ -88,10 +88,11 @@ def _as_json(answer: dict[str, object]) -> str:
     return text if text.isprintable() else json.dumps(answer)
 
 
-def _no_choice(answer: "Answer") -> str:
+def _no_choice(answer: "Answer", db: str | None) -> str:
     there = len(answer.suggestions)
     if before := next((h for h in answer.learnt if h.kind == "question"), None):
-        return f"{before.said} To choose anew, first: mirror learnt --forget {shlex.quote(before.text)}"
+        same = " with the same --db" if db else ""  # which may hold a password
+        return f"{before.said} To choose anew, first: mirror learnt --forget {shlex.quote(before.text)}{same}"
     if not there:
         return "There is nothing to choose: ask without --choose."
     return f"--choose takes a number from 1 to {there}: so many choices there are."
@@ -107,7 +108,7 @@ def _answer(given: argparse.Namespace) -> int:
         answer = ask(given.question, db=given.db)
         if given.choose is not None:
             if not 1 <= given.choose <= len(answer.suggestions):
-                print(printable(_no_choice(answer)), file=sys.stderr)
+                print(printable(_no_choice(answer, given.db)), file=sys.stderr)
                 return 2
             answer = ask(answer.suggestions[given.choose - 1], db=given.db, after=answer)
         text = _as_json(to_json(answer)) if given.json else as_text(answer)

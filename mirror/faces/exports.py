@@ -73,7 +73,8 @@ def to_markdown(answer: Answer, origin: str) -> str:
     """The answer for a pull request: the line that answers, how it was read, the first rows, the SQL."""
     told = answer.headline()
     question, line, read_as = map(in_markdown, (answer.question, told.text, answer.read_as))
-    parts = [f"### {question}", f"**{line}**", f"Read as: {read_as}"]
+    limits = [in_markdown(told.limits)] if told.limits else []
+    parts = [f"### {question}", f"**{line}**", *limits, f"Read as: {read_as}"]
     if answer.table and answer.table.rows:
         parts.append(_table(answer.table))
     if answer.sql:
@@ -91,7 +92,10 @@ def _table(table: Table) -> str:
         for row in table.rows[:_MOST_ROWS]
     ]
     left = len(table.rows) - _MOST_ROWS
-    more = f"\n\n{counted(left, 'row')} more." if left > 0 else ""
+    cut = " were read, and there are others" if table.truncated else ""
+    more = f"\n\n{counted(left, 'row')} more{cut}." if left > 0 else ""
+    if table.truncated and left <= 0:
+        more = "\n\nNot all rows were read."
     return markdown_table(head, body, align) + more
 
 

@@ -104,7 +104,7 @@ def _arranged(spec: QuerySpec, profile: Profile) -> QuerySpec:
         partitions = _unique(*spec.partitions, *workload)
         return replace(spec, dimensions=_unique(*partitions, *spec.dimensions, *choices), partitions=partitions)
     if spec.shape == "relative":
-        return _relative(spec, workload, choices, profile)
+        return _relative(spec, workload, choices)
     if spec.shape in ("best", "ranking"):
         if "machine" in spec.dimensions and len(_values(spec, profile, "machine")) == 1:
             # Of one machine there is no ranking: what it has measured is shown.
@@ -124,7 +124,7 @@ def _has_values(spec: QuerySpec, profile: Profile, column: str) -> bool:
     return not workload or any(profile.values(column, b) or _is_many(profile, column, b) for b in asked)
 
 
-def _relative(spec: QuerySpec, workload: list[str], choices: list[str], profile: Profile) -> QuerySpec:
+def _relative(spec: QuerySpec, workload: list[str], choices: list[str]) -> QuerySpec:
     """Groups and their reference agree in the work, and in all but what the reference is named by."""
     assert spec.against
     baseline = Filter("method", "=", (catalog.words()["baseline"],))

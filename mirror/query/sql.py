@@ -216,7 +216,7 @@ def _as_good_as_the_baseline(spec: QuerySpec) -> str:
     work = (*GROUP_AXES, "machine")
     where = [condition(Filter("method", "=", (baseline,)))]
     where += [condition(f) for f in spec.filters if f.column in work]
-    where += [f"same_work.{d} = {spec.source}.{d}" for d in spec.dimensions if d in work]
+    where += [f"same_work.{d} IS NOT DISTINCT FROM {spec.source}.{d}" for d in spec.dimensions if d in work]
     inner = [f"SELECT avg(auc) FROM {spec.source} AS same_work", "WHERE " + "\n      AND ".join(where)]
     return "\n    ".join([">= (", *inner]) + f"\n  ) - {literal(spec.within or 0)}"
 
@@ -257,8 +257,10 @@ def _tail(spec: QuerySpec) -> list[str]:
         rows = _order_by(order, _ROW_KEYS.get(spec.source, ("trial_id",))) if order else []
         return [*rows, *_limit(spec.limit or (MOST_LISTED if spec.shape == "rows" else None))]
     if spec.shape == "count" and spec.limit and spec.order:  # ties count
-        end = " DESC" if spec.order[0].descending else ""
-        return [f"QUALIFY rank() OVER (ORDER BY count(*){end}) <= {spec.limit}", *_order_by(order, spec.dimensions)]
+        first = spec.order[0]
+        counts = {"trials": "count(*)"} | ({f"count_{d}": f"count(DISTINCT {d})"} if (d := spec.distinct) else {})
+        by = counts.get(first.column, first.column) + (" DESC" if first.descending else "")
+        return [f"QUALIFY rank() OVER (ORDER BY {by}) <= {spec.limit}", *_order_by(order, spec.dimensions)]
     if spec.shape == "change":  # what cannot be compared stands last
         order = order or [f"{spec.drawn[0]} DESC NULLS LAST"]
     return [*_order_by(order, spec.dimensions), *_limit(spec.limit)]

@@ -110,6 +110,8 @@ def trend_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
         text = f"{capital(metric.label)} {kinds[0][0]} along {along_x.label} in {count} lines"
         text += "".join(f", {kind} in {n}" for kind, n in kinds[1:])
         return [f"{text}.", range_sentence(table, roles)]
+    spans = {k: f"from {moment(along_x, of[0].key[x])} to {moment(along_x, of[-1].key[x])}" for k, of in lines.items()}
+    alike = len(set(spans.values())) == 1
     shown = []
     for key, line in lines.items():
         first, last = line[0], line[-1]
@@ -119,10 +121,9 @@ def trend_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
         if metric.better and peak not in (first, last):
             text += f", best {format_value(metric, peak.means[y])} at {moment(along_x, peak.key[x])}"
         who = where(table, key, others) if len(lines) > 1 else ""
-        shown.append(f"{text} {who}".strip())
-    line = next(iter(lines.values()))
-    span = f"from {moment(along_x, line[0].key[x])} to {moment(along_x, line[-1].key[x])}"
-    return [f"{capital(metric.label)}, {span}, {'; '.join(shown)}."]
+        shown.append(" ".join(filter(None, (text, who, "" if alike else f"({spans[key]})"))))
+    over = f", {next(iter(spans.values()))}" if alike else f" along {along_x.label}"
+    return [f"{capital(metric.label)}{over}, {'; '.join(shown)}."]
 
 
 def first_two(

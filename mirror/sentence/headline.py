@@ -1,5 +1,6 @@
 """The headline of an answer: one line with the number that answers, and the few facts that a small table tells."""
 
+import itertools
 import re
 import statistics
 from collections import defaultdict
@@ -99,9 +100,8 @@ def _first_sentence(sentences: Sequence[str]) -> str:
 
 def _limits(sentences: Sequence[str], told: str) -> str:
     """Those sentences that must not be missed: what of the question is not there, and what it rests on."""
-    first, *more = sentences
-    ahead = [first] if first.startswith(_AHEAD) else []
-    last = sentences[-1:] if more else []
+    ahead = list(itertools.takewhile(lambda s: s.startswith(_AHEAD), sentences))
+    last = sentences[-1:] if len(sentences) > max(1, len(ahead)) else []
     return " ".join(s for s in (*ahead, *last) if s not in told)
 
 
@@ -235,9 +235,8 @@ def _ends(table: Table, roles: Roles, chart: ChartSpec | None) -> Headline | Non
         ]  # fmt: skip
         return _with(f"{what}: {text}{more}.", (join(map(table.label, tasks)), column.label, "at"), facts)
     best, _ = first_two(found, metric, descending)
-    text = f"{what} {format_value(column, best[0].means[metric])}: {_names(table, best)}." if found[0].key else what
-    if not found[0].key:
-        text = f"{what} {format_value(column, best[0].means[metric])}."
+    number = format_value(column, best[0].means[metric])
+    text = f"{what} {number}: {_names(table, best)}." if found[0].key else f"{what} {number}."
     key = _telling(table, roles, chart, [c.key.get(table.domain.rival or "") for c in found])
     places: list[tuple[float, tuple[str, ...]]] = []
     if key and key in found[0].key:

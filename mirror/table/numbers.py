@@ -1,6 +1,7 @@
 """Values as people read them: units, a sensible number of digits, nothing else. Shared by chart, tiles and summary."""
 
 import math
+import re
 
 from db.plain_text import plain_text
 from mirror.table.table import Column
@@ -98,9 +99,12 @@ def format_factor(value: float) -> str:
     return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
 
 
+_YEAR_AT_END = re.compile(r"(?:^|[\W_])(?i:year)$|(?<=[a-z])Year$")
+
+
 def is_year(column: Column) -> bool:
     """Whether a column is named for years, which have no thousands separator."""
-    return column.name.lower().rpartition("_")[2] == "year"
+    return _YEAR_AT_END.search(column.name) is not None
 
 
 def format_tick(value: float) -> str:

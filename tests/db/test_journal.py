@@ -7,7 +7,9 @@ import resource
 import signal
 import subprocess
 import sys
+import weakref
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from make_records import make_record
 from db import journal
 from db.installation import ROOT
 from db.journal import JournalError, PackReport, attempts, ingest, merge, pack, write, write_all
-from db.record import RecordError
+from db.record import Record, RecordError
 from db.store import Store
 
 
@@ -489,3 +491,45 @@ def test_what_is_held_at_a_time_is_bounded_by_bytes_too(monkeypatch: pytest.Monk
     assert [len(batch) for batch in journal._batches(records, 4)] == [4, 4, 2]
     monkeypatch.setattr(journal, "_MOST_AT_ONCE", 25_000)
     assert [len(batch) for batch in journal._batches(records, 4)] == [3, 3, 3, 1]
+
+
+def test_two_machines_of_one_id_are_told(folder: Path, tmp_path: Path) -> None:
+    write(folder, make_record(1, started_at=datetime(2026, 1, 1)))
+    write(tmp_path / "bob.journal", make_record(1, started_at=datetime(2026, 1, 2)))
+    assert "have one host name" in merge(folder, [tmp_path / "bob.journal"]).set_aside[0]
+
+
+def test_others_may_read_an_entry_where_the_umask_lets_them(folder: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        assert write(folder, make_record()).stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_a_file_system_without_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    write(folder, make_record())
+    with pytest.raises(JournalError, match="is already in the journal"):
+        write(folder, make_record())
+    assert os.listdir(folder) == ["0000-1.ok.json"]
+
+
+def test_a_pack_holds_no_record_but_the_one_it_reads(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_all(folder, [make_record(n) for n in range(1, 6)])
+    alive: list[weakref.ref[Record]] = []
+    real = journal.from_json
+
+    def watched(text: str) -> Record:
+        assert sum(record() is not None for record in alive) <= 1
+        found = real(text)
+        alive.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(journal, "from_json", watched)
+    assert pack(folder, tmp_path / "x.jsonl").packed == 5

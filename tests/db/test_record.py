@@ -158,3 +158,11 @@ def test_names_hold_no_character_that_a_terminal_obeys() -> None:
     assert record.sweep["name"] == "s  "
     assert record.sweep["spec"] == "benchmark: lookup\n"
     assert record.curves == (("lo ss", 1, 0.5),)
+
+
+@pytest.mark.parametrize("what", ["machine", "sweep"])
+def test_a_key_of_any_length_is_refused(what: str) -> None:
+    entry = json.loads(make_record(1).to_json())
+    entry[what] = {**entry[what], f"{what}_id": "x" * 8000, "name": "n"}
+    with pytest.raises(RecordError, match=f"its {what}_id is longer than 200"):
+        from_json(json.dumps(entry))

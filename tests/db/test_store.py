@@ -475,3 +475,21 @@ def test_a_path_is_one_file_whatever_it_is_called(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
     with pytest.raises(StoreError, match=r"what follows a \? in what\?.duckdb for something else: name another file"):
         Store(str(tmp_path / "what?.duckdb")).ensure()
+
+
+def test_other_data_are_never_made_results(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as file:
+        file.execute("CREATE TABLE orders (a INT); CREATE VIEW history AS SELECT * FROM orders")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="holds other data"):
+        Store(str(path)).ensure()
+    assert path.read_bytes() == before
+
+
+def test_ids_are_looked_up_and_not_all_read(store: Store) -> None:
+    store.ensure()
+    store.add([make_record(n) for n in range(1, 1502)])
+    with store._connect(write=False) as connection:
+        wanted = dict.fromkeys([*(f"{n:04d}-1" for n in range(1, 3)), *(f"x{n}-1" for n in range(1200))])
+        assert tables._known(connection, tables.trials.c.trial_id, wanted) == {"0001-1", "0002-1"}

@@ -311,3 +311,10 @@ def test_ids_of_32_bits_fit_into_any_table(rows):
     check_ids(torch.tensor([5, 11], dtype=torch.int32), rows)
     with pytest.raises(IndexError, match=f"index -1 at position 1 .* from 0 to {rows - 1}"):
         check_ids(torch.tensor([5, -1], dtype=torch.int32), rows)
+
+
+def test_a_mean_in_float16_does_not_overflow_on_the_way():
+    weight = torch.full((240,), 1000.0, dtype=torch.float16)
+    module = HashedEmbeddingBagReference(200, 12, 0.1, "mean", _weight=weight)
+    ids = torch.zeros(1, 100, dtype=torch.int64)
+    assert torch.equal(module(ids), torch.full((1, 12), 1000.0, dtype=torch.float16))

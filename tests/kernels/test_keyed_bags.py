@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bench_engine.kernels import DenseEmbeddingBag, HashedEmbeddingBag
 from bench_engine.kernels.budget import CompressedEmbeddingBag
 from bench_engine.kernels.keyed_bags import KeyedEmbeddingBags
-from bench_engine.kernels.quantized import QuantizedEmbeddingBag, QuantizedOptimizer
+from bench_engine.kernels.quantized import QuantizedEmbeddingBag, QuantizedFIITEDEmbeddingBag, QuantizedOptimizer
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 
@@ -190,3 +190,9 @@ def test_torchrec_itself_gives_the_same_and_its_dlrm_trains() -> None:
     model(torch.rand(3, 4), batch).sum().backward()
     optimizer.step()
     assert all(not torch.equal(table.rows, old) for table, old in zip(ours.tables.values(), rows, strict=True))
+
+
+def test_frozen_tables_have_their_sizes(library: ModuleType) -> None:
+    for table in (QuantizedEmbeddingBag(10, 8), QuantizedFIITEDEmbeddingBag(10, 8)):
+        (config,) = KeyedEmbeddingBags({"item": table.to_frozen()}).embedding_bag_configs()
+        assert (config.num_embeddings, config.embedding_dim) == (10, 8)

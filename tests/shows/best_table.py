@@ -2,7 +2,7 @@
 
 Of the sweep best_table, from MIRROR_DB:
 
-    python -m bench_engine --db /tmp/best.duckdb ingest db/examples/best_table/*.jsonl.gz
+    python -m bench_engine --db /tmp/best.duckdb ingest db/studies/best_table/*.jsonl.gz
     MIRROR_DB=/tmp/best.duckdb python -m tests.shows.best_table
 
 Intervals are of 95 %: Student's over seeds, of differences between equal seeds where two methods are compared. In

@@ -78,7 +78,7 @@ def _is_hour(text: bytes) -> bool:
         datetime.strptime(text.decode("ascii"), "%y%m%d%H")
     except ValueError:
         return False
-    return len(text) == 8
+    return len(text) == 8 and text.isdigit()
 
 
 KINDS = {

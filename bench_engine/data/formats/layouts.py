@@ -108,7 +108,9 @@ def recognise(line: bytes) -> Layout | str | None:
 
 def _criteo(line: bytes, tabs: int) -> Layout | None:
     fields = line.split(b"\t")
-    if not re.fullmatch(rb"[-0-9.\t]*\t[0-9a-fA-F\t]*", line):
+    numbers = re.match(rb"[-0-9.\t]*", line)  # what follows their last tab are categories
+    last = line.rfind(b"\t", 0, numbers.end()) if numbers else -1
+    if last < 0 or not re.fullmatch(rb"[0-9a-fA-F\t]*", line[last:]):
         return None
     if tabs == len(CRITEO_TEST.columns) - 1:
         return CRITEO_TEST

@@ -162,6 +162,7 @@ def truth(spec: Spec) -> Truth:
     starts = list(accumulate((0, *spec.field_rows[:-1])))
     swap, drift = (np.concatenate([p[i] + start for p, start in zip(planted, starts, strict=True)]) for i in (3, 4))
     rows = len(dim)
+    rare_after = rare[swap] if spec.swap_popularity else rare
     return Truth(
         effective_dim=dim,
         effective_dim_after=dim[swap],
@@ -172,9 +173,9 @@ def truth(spec: Spec) -> Truth:
         popularity_after=popularity[drift][swap] if spec.swap_popularity else popularity[drift],
         drift=drift,
         rare_important=rare & (dim == spec.max_dim),
-        rare_important_after=rare & (dim[swap] == spec.max_dim),
+        rare_important_after=rare_after & (dim[swap] == spec.max_dim),
         frequent_useless=~rare & (dim == 0),
-        frequent_useless_after=~rare & (dim[swap] == 0),
+        frequent_useless_after=~rare_after & (dim[swap] == 0),
     )
 
 

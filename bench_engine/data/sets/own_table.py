@@ -6,6 +6,7 @@ the test part where a column of times is named, else a seeded random fifth.
 """
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from bench_engine.data.problems import DataFileError, reason, shown
 DATA_SEED = 2026
 _DELIMITERS = (",", "\t", ";", "|")
 _SHOWN = 20  # columns that a message lists
+_INDEX = ("__index_level_", "Unnamed: ")  # how pandas calls an index without a name, written and read again
+# Texts whose order is that of their times: the year or the hour first, every number with all its digits.
+_TIME = re.compile(r"(?:\d{4}|\d\d:\d\d)(?:[-/.:T ]?\d\d)*(?:[.,]\d+)?(?: ?(?:Z|UTC|[-+]\d\d:?\d\d))?")
 
 
 def load(
@@ -34,7 +38,8 @@ def load(
         name: of the data set.
         path: of a text file whose first line names columns, packed with gzip or not, or of a Parquet file.
         label: the column that tells clicks.
-        fields: the columns of ids; all but label and time where none is named.
+        fields: the columns of ids; where none is named all but label, time and the index that
+            pandas writes.
         liked: from this value of the label on it is a click; None where labels are 0 and 1.
         time: column of numbers, times or texts such as 2026-01-31, by which rows are split; empty for none.
 
@@ -74,7 +79,13 @@ def _table(path: Path, label: str, fields: Sequence[str], time: str) -> pa.Table
     if absent := [name for name in (label, *fields, time) if name and name not in names]:
         listed = ", ".join(names[:_SHOWN])
         raise DataFileError(f"{path.name} has no column {absent[0]!r}: its columns are {listed}.")
-    ids = [name for name in (fields or names) if name not in (label, time)]
+    if time == label:
+        raise DataFileError(
+            f"{path.name}: the column {label!r} cannot be label and time: name another column of times."
+        )
+    # The index that pandas writes unless it is told not to is no column of ids, unless it is named.
+    known = fields or [name for name in names if name and not name.startswith(_INDEX)]
+    ids = [name for name in known if name not in (label, time)]
     if not ids:
         raise DataFileError(f"{path.name} has no column of ids beside its label: give a file with some.")
     wanted = [*dict.fromkeys(ids), label, *([time] if time else [])]
@@ -159,11 +170,14 @@ def _labels(path: Path, name: str, column: pa.ChunkedArray, liked: float | None)
 def _order(path: Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Places of the rows by time; equal times keep the order of the file."""
     times = _numbers(column)
-    if np.isnan(times).all():  # texts, whose order is that of times where they are written largest unit first
+    wanted = "a time"
+    if np.isnan(times).all():  # texts
         texts = [t.decode("utf-8", "replace") if isinstance(t, bytes) else str(t or "") for t in column.to_pylist()]
-        times = np.where([not t.strip() for t in texts], np.nan, np.unique(texts, return_inverse=True)[1])
+        wanted = "a time such as 2026-01-31"
+        known = [bool(_TIME.fullmatch(t.strip())) for t in texts]
+        times = np.where(known, np.unique(texts, return_inverse=True)[1], np.nan)
     if (wrong := np.isnan(times)).any():
-        raise _unfit(path, name, column, wrong, "a time")
+        raise _unfit(path, name, column, wrong, wanted)
     return np.argsort(times, kind="stable")
 
 

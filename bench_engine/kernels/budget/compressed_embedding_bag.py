@@ -21,7 +21,13 @@ from bench_engine.kernels.quantized import (
     QuantizedQuotientRemainderEmbeddingBag,
 )
 from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
-from bench_engine.kernels.quantized.quantized_table import QuantizedTable, dense_of, refuse_sharing, retype
+from bench_engine.kernels.quantized.quantized_table import (
+    QuantizedTable,
+    check_shapes,
+    dense_of,
+    refuse_sharing,
+    retype,
+)
 
 
 class FieldReport(NamedTuple):
@@ -80,6 +86,8 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         found = counts if isinstance(counts, LookupCounts) else LookupCounts.of(self.fields, counts)
         if found.fields != self.fields:
             raise ValueError(f"counts are of fields of {found.fields} rows, not {self.fields}")
+        if self.padding_idx is not None:  # its row is never read
+            found = found.without(self.padding_idx)
         self.budget_bytes = self._checked_budget(budget_mb)
         prices = Prices(self.embedding_dim + 2, 4)
         made = allocation.allocate(found, self.budget_bytes - self._fixed_bytes, prices, rule)
@@ -279,8 +287,9 @@ class CompressedEmbeddingBag(EmbeddingBagMethod):
         return {"fields": self.fields, "kinds": kinds, "seen": list(self._seen), "budget_bytes": self.budget_bytes}
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
-        """Raises ValueError where fields or their kinds are others, before anything is taken."""
+        """Raises ValueError where fields, their kinds or sizes are others, before anything is taken."""
         check_saved(state_dict, prefix, self.get_extra_state(), ("fields", "kinds"))
+        check_shapes(state_dict, prefix, self.named_buffers())  # of its tables too, which are loaded one by one
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:

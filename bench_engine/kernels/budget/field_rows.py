@@ -20,7 +20,7 @@ def rows_of(ids: Tensor, shifts: Tensor, live: Tensor, whole: int) -> tuple[Tens
         shifts: int32 (3, fields): where the ids of a field end, and what leads from an id to its rows of both kinds.
         live: int32, rising: ids whose rows of their own follow `whole` others.
     """
-    field = torch.bucketize(ids.int(), shifts[0], right=True)
+    field = torch.bucketize(ids.int(), shifts[0], right=True).clamp_max(shifts.size(1) - 1)  # the kernel refuses others
     own = ids + shifts[1][field]
     if count := live.numel():
         place = torch.searchsorted(live, ids.int()).clamp_max_(count - 1)
@@ -42,7 +42,11 @@ def each_field(
     first = 0
     for rows, ids, start, factor in zip(fields, inputs, starts or factors, factors, strict=True):
         check_index_type("input", ids)
-        if not (torch.compiler.is_compiling() or torch.jit.is_tracing()):
+        numbered = ids.long() + first
+        recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()
+        if recorded:  # -1 is refused, an id of another field would not be
+            numbered = torch.where((ids < 0) | (ids >= rows), -1, numbered)
+        else:
             check_ids(ids.reshape(-1), rows)
-        yield ids.long() + first, start if starts else None, factor
+        yield numbered, start if starts else None, factor
         first += rows

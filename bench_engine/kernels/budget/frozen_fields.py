@@ -74,8 +74,8 @@ class FrozenFields(FrozenBag):
         found = flat.new_zeros((bags, self.embedding_dim), dtype=torch.float32)
         for table, rows in zip((self.own, self.shared), rows_of(flat, self.shifts, self.live, self.whole), strict=True):
             if table is not None:
-                factors = (rows >= 0).float()
-                factors = factors if samples is None else factors * samples.reshape(-1)
+                there = rows >= 0
+                factors = there.float() if samples is None else samples.reshape(-1).masked_fill(~there, 0.0)
                 # An id out of range has no row of any kind, and stays what the kernel refuses.
                 rows = torch.where((flat < 0) | (flat >= self.num_embeddings), flat, rows.clamp_min(0))
                 found = found + table.summed(rows.view(ids.shape), offsets, factors)

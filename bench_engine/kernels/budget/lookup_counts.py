@@ -1,5 +1,6 @@
 """LookupCounts: how often ids of several fields are looked up, counted while a stream runs by."""
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -72,6 +73,20 @@ class LookupCounts:
                 self._exact[f][own] += count
             elif len(own):
                 self._sketch(f, own, count)
+
+    def without(self, row: int) -> "LookupCounts":
+        """A copy in which an id, numbered through, was never looked up; a large field counts it as distinct still."""
+        found = copy.deepcopy(self)
+        field = int(np.searchsorted(self._ends, row, side="right"))
+        own = row - int(self._ends[field] - self.fields[field])
+        if field in found._exact:
+            found._totals[field] -= found._exact[field][own]
+            found._exact[field][own] = 0
+        else:
+            ids, times = found._heavy[field]
+            found._totals[field] -= times[ids == own].sum()
+            found._heavy[field] = ids[ids != own], times[ids != own]
+        return found
 
     def lookups(self, field: int) -> int:
         """Of all ids of a field."""

@@ -18,6 +18,7 @@ from bench_engine.kernels.budget.compressed_embedding_bag import CompressedEmbed
 from bench_engine.kernels.budget.field_rows import SHIFTS
 from bench_engine.kernels.budget.lookup_counts import LookupCounts
 from bench_engine.kernels.fiited import arguments
+from bench_engine.kernels.quantized.mixed_precision import MixedPrecisionEmbeddingBag
 from bench_engine.kernels.quantized.quantized_embedding_bag import QuantizedEmbeddingBag
 from bench_engine.kernels.quantized.quantized_table import QuantizedTable
 
@@ -63,7 +64,10 @@ def compress(model: nn.Module, budget_mb: float, ids: Tensor | Mapping[str, Tens
     """
     counted = {name: _count(name, table, _ids_of(name, ids)) for name, table in _tables_of(model, ids).items()}
     kept = _kept(list(counted.values()), _checked_budget(budget_mb, list(counted.values())))
-    made = {id(c.table): _like(c.table, _made(c, n, seed)) for c, n in zip(counted.values(), kept, strict=True)}
+    made = {
+        id(c.table): _like(c.table, c.table.weight, _made(c, n, seed))
+        for c, n in zip(counted.values(), kept, strict=True)
+    }
     return copy.deepcopy(model, made)
 
 
@@ -73,10 +77,10 @@ def decompress(model: nn.Module) -> Any:
     A CompressedEmbeddingBag of several fields becomes one over all of them, with ids numbered through. Raises
     ValueError.
     """
-    joined = [m for m in model.modules() if isinstance(m, CompressedEmbeddingBag)]
+    joined = [m for m in model.modules() if isinstance(m, CompressedEmbeddingBag | MixedPrecisionEmbeddingBag)]
     inside = {id(part) for table in joined for part in table.modules()}
-    made = {id(table): table.to_dense() for table in joined}
-    made |= {id(m): m.to_dense() for m in model.modules() if isinstance(m, QuantizedTable) and id(m) not in inside}
+    alone = [m for m in model.modules() if isinstance(m, QuantizedTable) and id(m) not in inside]
+    made = {id(m): _like(m, next(m.parameters()), m.to_dense()) for m in (*joined, *alone)}
     if not made:
         raise ValueError("there is no quantized or compressed table in what was given")
     return copy.deepcopy(model, made)
@@ -106,6 +110,8 @@ def _count(name: str, table: nn.EmbeddingBag, ids: Tensor) -> _Counted:
         raise TypeError(f"ids of {name} must be a tensor, not {type(ids).__name__}")
     counts = LookupCounts([table.num_embeddings], exact_rows=table.num_embeddings)  # smaller than its weights
     counts.add(ids)
+    if table.padding_idx is not None:  # its row is never read
+        counts = counts.without(table.padding_idx)
     return _Counted(table, *counts.frequent(0))
 
 
@@ -151,9 +157,9 @@ def _by_lookups(tables: list[_Counted], budget: int, kept: list[int]) -> list[in
     return [int(found[t]) if t in parts else n for t, n in enumerate(kept)]
 
 
-def _like(table: nn.EmbeddingBag, made: nn.Module) -> nn.Module:
-    """With what is set of the module that it takes the place of."""
-    return made.requires_grad_(table.weight.requires_grad).train(table.training)
+def _like(table: nn.Module, parameter: Tensor, made: nn.Module) -> nn.Module:
+    """With what is set of the module that it takes the place of, and of its parameter."""
+    return made.requires_grad_(parameter.requires_grad).train(table.training)
 
 
 def _made(counted: _Counted, kept: int, seed: int | None) -> nn.Module:

@@ -146,12 +146,25 @@ class CafeEmbeddingBag(PlainEmbeddingBag):
         """
         _group_of(optimizer, self.weight)
         self._followed = True
-        optimizer.register_step_pre_hook(lambda *_: self._check_gradients())
+        optimizer.register_step_pre_hook(self._before)
         optimizer.register_step_post_hook(lambda stepped, *_: self._move(stepped))
         return optimizer
 
     def _record(self, ids: Tensor, grad: Tensor) -> None:
         self._recorded.append((ids, torch.linalg.vector_norm(grad.detach().float(), dim=1)))
+
+    def _before(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Checks gradients: of a step with a closure those that it makes."""
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)  # the first argument is the optimizer
+        if closure is None:
+            return self._check_gradients()
+
+        def checked() -> Any:
+            loss = closure()
+            self._check_gradients()
+            return loss
+
+        return (args[0], checked, *args[2:]), {k: v for k, v in kwargs.items() if k != "closure"}
 
     def _check_gradients(self) -> None:
         if self.weight.grad is None or not bool(self.weight.grad.any()):  # as zero_grad leaves it

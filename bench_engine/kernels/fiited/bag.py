@@ -267,7 +267,7 @@ class FIITEDEmbeddingBag(nn.Module):
             self.step_count,
             self.utility_scale,
             listed,
-            bool(self._callbacks),
+            listed and bool(self._callbacks),
             self._reduce,
         )
         self._told = {

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from bench_engine.kernels.fiited import arguments, storage
 from bench_engine.kernels.fiited.bag import FIITEDEmbeddingBag
@@ -44,6 +44,7 @@ class FrozenFIITEDEmbeddingBag(nn.Module):
 
     def __init__(self, bag: FIITEDEmbeddingBag) -> None:
         super().__init__()
+        self.num_embeddings, self.embedding_dim, self.mode = bag.num_embeddings, bag.embedding_dim, bag.mode
         self._listed_tables = bag.listed_tables
         self._seed = bag.seed if bag.hashed_ids else None
         self._joint, self._mean = bag.joint_ids, bag.mode == "mean"
@@ -71,13 +72,20 @@ class FrozenFIITEDEmbeddingBag(nn.Module):
         """Bytes in use: weights, index, owners (rows of blocks of chunks)."""
         return {kind: size for kind, size in dict(self._storage.bytes()).items() if size}
 
-    def get_extra_state(self) -> dict[str, Tensor]:
-        """Live rows and their chunks."""
-        return dict(State(*self._storage.state())._asdict())
+    def get_extra_state(self) -> dict[str, Any]:
+        """Live rows and their chunks, and which table they are of."""
+        return {**State(*self._storage.state())._asdict(), "of": self._of()}
 
-    def set_extra_state(self, state: dict[str, Tensor]) -> None:
-        """Raises ValueError where the state does not fit."""
-        self._storage.load_state(list(State(**state)))
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Raises ValueError where the state does not fit, or is another table's."""
+        parts = dict(state)
+        if (saved := parts.pop("of", self._of())) != self._of():
+            told = "ends of its tables, dimension, chunks and hash seed"
+            raise ValueError(f"the saved table has other {told}: {saved}, and this one {self._of()}")
+        self._storage.load_state(list(State(**parts)))
+
+    def _of(self) -> list[Any]:
+        return [*self._made_with[1:4], self._seed]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_storage": list(self._storage.state())}

@@ -70,7 +70,7 @@ class PruneForecast:
         budget: chunks that may live.
         threshold: (groups,) float32, the least utility that would be kept.
         live: chunks that live now.
-        evicted, admitted: chunks that would be.
+        evicted, admitted: chunks that would be, without rows whose `ttl` is over, and with no `min_turnover`.
     """
 
     pruning_ratio: float

@@ -72,6 +72,11 @@ class TableOptimizer(torch.optim.Optimizer, ABC, Generic[TableT]):
         for table in self._tables.values():
             if _optimizer_of(table) is not self:
                 raise RuntimeError("this optimizer was released, and its tables are for another one to train")
+            if type(table.anchor) is not nn.Parameter:  # FSDP has put a part of it, or a view, in its place
+                raise RuntimeError(
+                    f"a {self._kind} is not trained under FSDP, which reduces gradients of parameters: a table's are "
+                    "elsewhere, and its copies would drift apart; train it in one process"
+                )
             if table.anchor.grad is None:  # nothing was recorded, or zero_grad of the model has dropped it
                 table.forget_gradients()
             table.check_gradients()

@@ -14,7 +14,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from bench_engine.kernels.gir.lowering.aten_ops import OTHERS, POINTWISE, VIEWS, ndtr
 from bench_engine.kernels.gir.lowering.lower import lower
-from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError
+from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError, first_line
 from bench_engine.kernels.gir.region import BACKENDS
 
 aten = torch.ops.aten
@@ -157,7 +157,7 @@ def to_kernel(region: fx.GraphModule, inputs: Sequence[Any], name: str) -> Kerne
         try:
             traced = make_fx(region, decomposition_table=_TABLE, tracing_mode="real")(*inputs)
         except Exception as error:
-            raise UnsupportedError(f"a region that torch cannot decompose: {str(error).splitlines()[0]}") from error
+            raise UnsupportedError(f"a region that torch cannot decompose: {first_line(error)}") from error
     traced.graph.eliminate_dead_code()
     _same_results(region.graph, traced.graph)
     return lower(traced.graph, name)

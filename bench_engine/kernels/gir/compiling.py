@@ -13,12 +13,13 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import copy_parts, mutates, partition, to_kernel
 from bench_engine.kernels.gir.lowering.buffer_views import size_of
-from bench_engine.kernels.gir.program.ir import GirError, Kernel, UnsupportedError, instructions
+from bench_engine.kernels.gir.program.ir import GirError, Kernel, UnsupportedError, first_line, instructions
 from bench_engine.kernels.gir.region import Region, device_of
 from bench_engine.kernels.native import extension
 from bench_engine.kernels.native.calling import Compiled, Graph, batch_of, quick
@@ -82,7 +83,8 @@ def _places(graph: fx.Graph, region: fx.Node, constants: list[fx.Node]) -> tuple
     if set(graph.nodes) - {*inputs, *constants, *sizes, *parts, region, graph.output_node()}:
         return None
     returned = graph.output_node().args[0]
-    if returned is not region and (returned != tuple(parts) or [p.args[1] for p in parts] != [*range(len(parts))]):
+    plain = type(returned) is tuple and returned == tuple(parts)  # a named tuple is equal too
+    if returned is not region and not (plain and [p.args[1] for p in parts] == [*range(len(parts))]):
         return None
     taken = [node for node in region.all_input_nodes if node not in sizes]
     return tuple(inputs.index(node) if node in inputs else ~constants.index(node) for node in taken)
@@ -133,7 +135,7 @@ def _captured(fn: Callable[..., Any], args: Sequence[Tensor]) -> tuple[Graph, bo
         except UnsupportedError:
             continue
         except Exception as error:
-            return Graph(fn, left=[f"not captured: {str(error).splitlines()[0]}"]), False
+            return Graph(fn, left=[f"not captured: {first_line(error)}"]), False
         if found.places is not None and sorted(found.places) == [*range(len(args))]:
             # What runs where the kernel does not: torch may take an op apart for a graph into slower ones.
             region = next(iter(found.regions.values()))
@@ -180,8 +182,8 @@ def compile(fn: Callable[..., Any], example_inputs: Sequence[Tensor]) -> Compile
 
     Raises TypeError unless the inputs are tensors.
     """
-    if not all(isinstance(arg, Tensor) for arg in example_inputs):
-        raise TypeError("the example inputs of gir.compile are tensors, one for each argument.")
+    if isinstance(example_inputs, Tensor) or not all(isinstance(arg, Tensor) for arg in example_inputs):
+        raise TypeError("the example inputs of gir.compile are tensors, a list with one for each argument.")
     compiled = Compiled(fn, _captured)
     with torch.no_grad():
         compiled(*example_inputs)
@@ -212,6 +214,15 @@ class _Values(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class _Reads(TorchFunctionMode):
+    """The same of what reads memory and runs no op."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (Tensor.tolist, Tensor.numpy, Tensor.__array__):
+            raise UnsupportedError("a program that reads values of tensors")
+        return func(*args, **(kwargs or {}))
+
+
 def _trace(fn: Callable[..., Any], args: Sequence[Tensor], batch: int, environment: ShapeEnv) -> fx.GraphModule:
     mode = FakeTensorMode(shape_env=environment, allow_non_fake_inputs=True)
     fakes = []
@@ -224,7 +235,7 @@ def _trace(fn: Callable[..., Any], args: Sequence[Tensor], batch: int, environme
         fakes.append(fake)
 
     def called(*inputs: Tensor) -> Any:  # for make_fx takes the defaults of a signature for inputs
-        with _Values():
+        with _Values(), _Reads():
             return fn(*inputs)
 
     with torch.no_grad(), mode:

@@ -28,7 +28,7 @@ def sources() -> Path:
 def folders() -> list[Path]:
     """Where to look for what was kept, the folder that is preferred first. Makes none."""
     if given := os.environ.get(_VARIABLE):
-        return [Path(given).expanduser()]
+        return [Path(os.path.expanduser(given))]  # where no home is known, the text as it is
     return [*_own(), _temporary()]
 
 

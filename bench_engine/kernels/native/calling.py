@@ -94,6 +94,10 @@ class Compiled:
         self._states: list[_State] = []
         self._enter: Callable[..., Any] = nothing
 
+    def __reduce__(self) -> Any:
+        """A copy captures for itself, and decides as what is kept says."""
+        return type(self), (self.fn, self._capture)
+
     @property
     def graphs(self) -> dict[Any, Graph]:
         """What was captured."""

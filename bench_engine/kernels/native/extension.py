@@ -82,7 +82,12 @@ def load() -> None:
 
         folder = library.parent
         compiler = (folder / _COMPILER_NOTE).read_text(encoding="utf-8")
-        torch.ops.load_library(library)
+        try:
+            torch.ops.load_library(library)
+        except OSError as error:
+            raise KernelsNotBuiltError(
+                f"{library} cannot be loaded here ({error}): delete {folder} and run `python -m bench_engine build`."
+            ) from error
         _python = _python_module(folder / _PYTHON_LIBRARY)
         _loaded = {"kernels_build": folder.name, "compiler": compiler, "compiler_flags": " ".join(FLAGS)}
 

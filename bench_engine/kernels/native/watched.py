@@ -4,6 +4,7 @@ The attributes, parameters, buffers and modules of the modules that it leads to,
 its globals. What it finds elsewhere, as in a list or in an attribute of some object, is not looked at.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
@@ -41,13 +42,15 @@ class Watched:
     def __init__(self, fn: Callable[..., Any]) -> None:
         seen: set[Any] = set()
         pins = list(_read_by(fn, seen))  # (dictionary, cell or class, name, value)
-        roots: list[Any] = [fn, getattr(fn, "__self__", None), *(value for _, _, value in pins)]
+        roots: list[Any] = [fn, *(value for _, _, value in pins)]
         found: dict[nn.Module, None] = {}
         while roots:
             root = roots.pop()
+            root = root.__self__ if isinstance(root, MethodType) else root
             for module in root.modules() if isinstance(root, nn.Module) and root not in found else ():
                 found[module] = None
-                read = list(_read_of_class(type(module), "forward", seen))
+                names = ("forward", getattr(fn, "__name__", "forward"))
+                read = [pin for name in names for pin in _read_of_class(type(module), name, seen)]
                 pins += read
                 roots += [value for _, _, value in read]
         self.pins, self.modules = tuple(pins), list(found)
@@ -86,15 +89,19 @@ def _of_class(kind: type, name: str) -> Any:
 
 def _read_of_class(kind: type, name: str, seen: set[Any]) -> Iterator[tuple[Any, str, Any]]:
     """An attribute of a class of modules, and what it reads where it is a method; torch's own are taken as they are."""
-    value = _of_class(kind, name)
-    if value is _NOT_THERE or (kind, name) in seen:
+    bases = [base for base in kind.__mro__ if name in base.__dict__]  # super() leads to those behind the first
+    if not bases or (kind, name) in seen:
         return
     seen.add((kind, name))
-    yield kind, name, value
-    if isinstance(value, FunctionType) and not value.__module__.startswith("torch."):
-        yield from _read_by(value, seen)
-        for other in sorted(set(_names(value.__code__))):
-            yield from _read_of_class(kind, other, seen)
+    for owner, base in zip([kind, *bases[1:]], bases, strict=True):
+        value = base.__dict__[name]
+        yield owner, name, value
+        function = getattr(value, "__func__", getattr(value, "fget", value))  # of static, class methods and properties
+        if isinstance(function, FunctionType) and not _is_torchs(function):
+            yield from _read_by(function, seen)
+            code = getattr(inspect.unwrap(function), "__code__", function.__code__)
+            for other in sorted(set(_names(code))):
+                yield from _read_of_class(kind, other, seen)
 
 
 def _read_by(fn: Any, seen: set[Any]) -> Iterator[tuple[Any, str, Any]]:
@@ -108,9 +115,15 @@ def _read_by(fn: Any, seen: set[Any]) -> Iterator[tuple[Any, str, Any]]:
     own = function.__globals__
     found += [(own, name, own[name]) for name in sorted(set(_names(function.__code__))) if name in own]
     yield from found
-    for _, _, value in found:
-        if isinstance(value, FunctionType) and value.__globals__ is own:
-            yield from _read_by(value, seen)
+    for owner, _, value in found:  # what a decorator of another file wraps stands in its closure
+        inner = value.__func__ if isinstance(value, MethodType) else value
+        beside = isinstance(owner, CellType) or getattr(inner, "__globals__", None) is own
+        if isinstance(inner, FunctionType) and beside and not _is_torchs(inner):
+            yield from _read_by(inner, seen)
+
+
+def _is_torchs(function: FunctionType) -> bool:
+    return (function.__module__ or "").startswith("torch.")  # one that was generated has no module
 
 
 def _content(cell: CellType) -> Any:

@@ -85,13 +85,15 @@ class GroupedEmbeddingBag(nn.Module):
             raise ValueError("without bag_sizes the ids are a list, a tensor for each table")
         if bags and "row" in self._modes:
             raise ValueError("a table of mode row has no bags: leave offsets out")
-        # Not the list itself, whose elements take a microsecond each.
-        weights: list[Any] = list(self.weights._parameters.values())
+        own = self.weights._parameters
+        # Not the list itself, whose elements take a microsecond each, unless one is pruned or parametrized.
+        weights: list[Any] = list(own.values()) if [*own] == self._places else list(self.weights)
         outputs = ops.grouped_embedding(weights, ids, offsets or [], [], [], self._plans[bags])
         return outputs[0] if self._joined else outputs
 
     def _made_plans(self) -> dict[bool, str]:
         """With offsets or without. Made before the first call: a compiler that traces it could not follow."""
+        self._places = [str(t) for t in range(len(self._names))]
         without = "row" in self._modes or self._bag_sizes is not None
         return {bags: self._plan(bags) for bags in ((False,) if without else (False, True))}
 

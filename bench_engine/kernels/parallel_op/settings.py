@@ -90,9 +90,17 @@ class Settings:
             nested=switch(f"{SWITCH}_NESTED", value("NESTED")),
             report=2 if value("REPORT") == "2" else int(switch(f"{SWITCH}_REPORT", value("REPORT"))),
             min_group=_number("MIN_GROUP", value("MIN_GROUP"), default=2, least=2, most=None),
-            cache_dir=Path(value("CACHE")).expanduser() if value("CACHE") else default_cache_dir(environ),
+            cache_dir=_folder(value("CACHE")) if value("CACHE") else default_cache_dir(environ),
             huge_pages=switch(f"{SWITCH}_HUGE_PAGES", value("HUGE_PAGES") or "1"),
         )
+
+
+def _folder(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        told = f"{SWITCH}_CACHE={text} names a home folder that is not known: write the whole path."
+        raise SettingsError(told) from None
 
 
 def switch(name: str, value: str) -> bool:

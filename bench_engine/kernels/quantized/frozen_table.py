@@ -1,6 +1,7 @@
 """Quantized tables that are only looked up in: modules that torch.export and torch.jit.trace take."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from bench_engine.kernels.bags import check_index_type
 from bench_engine.kernels.quantized import quantized_ops
-from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_samples, of_call, pooled
+from bench_engine.kernels.quantized.padded_pooling import bags_of, checked_dtype, checked_samples, of_call, pooled
 
 
 class FrozenBag(nn.Module, ABC):
@@ -42,6 +43,11 @@ class FrozenBag(nn.Module, ABC):
         else:
             found = self._pool(ids, bags.offsets.long().contiguous(), samples)
         return of_call(found, offsets, self.include_last_offset).to(self.dtype)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "FrozenBag":
+        super()._apply(fn, recurse)
+        self.dtype = checked_dtype(fn(torch.empty(0, dtype=self.dtype, device="cpu")).dtype)
+        return self
 
     @abstractmethod
     def vectors(self, ids: Tensor) -> Tensor:

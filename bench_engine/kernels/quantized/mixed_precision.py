@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from bench_engine.kernels.bags import PlainEmbeddingBag, at_least, check_compression, initial_bound
 from bench_engine.kernels.quantized.quantized_embedding_bag import QuantizedEmbeddingBag
 from bench_engine.kernels.quantized.quantized_optimizer import QuantizedOptimizer
+from bench_engine.kernels.quantized.quantized_table import check_shapes
 
 STORAGES = ("int4", "int8", "float16")  # kinds of rows, numbered from 1; kind 0 has none
 # What a lookup of such a row is worth, where one of float32 is 1. Chosen on validation parts.
@@ -56,6 +58,8 @@ class MixedPrecisionEmbeddingBag(PlainEmbeddingBag):
         check_compression(compression)
         if counts.shape != (self.num_embeddings,):
             raise ValueError(f"counts must be of shape ({self.num_embeddings},), not {tuple(counts.shape)}")
+        if counts.is_floating_point() or (counts < 0).any():
+            raise ValueError("counts must be whole numbers of at least 0, the lookups of each row")
         if not counts.any():
             raise ValueError("no id was looked up in the training part, so that none would have a row")
         kinds = self._kinds_within(compression, counts.long().numpy())
@@ -127,8 +131,25 @@ class MixedPrecisionEmbeddingBag(PlainEmbeddingBag):
         for number, storage in enumerate(STORAGES, 1):
             if storage in self.tables:
                 places = (kind == number).nonzero().squeeze(1)
-                found = found.index_copy(0, places, self.tables[storage](rows[places].unsqueeze(1)))
-        return found
+                found = found.index_copy(0, places, self.tables[storage](rows[places].unsqueeze(1)).float())
+        return found.to(next(self.parameters()).dtype)
+
+    def to_dense(self) -> nn.EmbeddingBag:
+        """torch.nn.EmbeddingBag with the same vectors."""
+        return nn.EmbeddingBag.from_pretrained(self.materialize(), freeze=False, mode=self.mode)
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+        """Raises ValueError where other numbers of ids have rows, before anything is taken."""
+        check_shapes(state_dict, prefix, self.named_buffers())  # of its tables too, which are loaded one by one
+        saved = [s for s in STORAGES if f"{prefix}tables.{s}.rows" in state_dict]
+        if f"{prefix}kinds" in state_dict and saved != list(self.tables):
+            raise ValueError(
+                f"the table was saved with rows in {', '.join(saved)}, and this one has {', '.join(self.tables)}: "
+                "make it with the same budget"
+            )
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     # -- what the benchmarks ask -----------------------------------------------------------------------------------
 

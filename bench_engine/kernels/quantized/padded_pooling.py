@@ -66,7 +66,9 @@ def pooled(vectors: Tensor, bags: Bags, mode: str, samples: Tensor | None = None
     if mode == "max" and there is not None:
         best = pool(vectors.masked_fill(~there.unsqueeze(1), -math.inf), bags, mode)
         return best.masked_fill(best == -math.inf, 0)
-    factors = samples if there is None else there.float() * (1 if samples is None else samples)
+    factors = samples
+    if there is not None:  # and no product: 0 times infinity is no number
+        factors = there.float() if samples is None else samples.masked_fill(~there, 0.0)
     if factors is not None:
         vectors = vectors * factors.unsqueeze(1)
     if mode != "mean" or there is None:

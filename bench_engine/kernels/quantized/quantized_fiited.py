@@ -290,7 +290,7 @@ class FrozenLiveChunks(FrozenBag):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(shape[1], mode, padding_idx, include_last_offset, dtype)
-        self.shape = shape
+        self.shape, self.num_embeddings = shape, shape[2]
         self.buckets: Tensor
         self.rows: Tensor
         self.register_buffer("buckets", buckets)

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -349,13 +349,7 @@ class QuantizedTable(EmbeddingBagMethod):
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
         """Raises ValueError where the bytes mean something else here, before any is taken."""
         check_saved(state_dict, prefix, self.get_extra_state(), ("storage", "dim", "ids", "remainders"))
-        for name, own in self.named_buffers(recurse=False):
-            given = state_dict.get(prefix + name)
-            if given is not None and given.shape != own.shape:  # torch would take the others, and the extra state
-                raise ValueError(
-                    f"{prefix}{name} was saved in the shape {tuple(given.shape)}, and this table has "
-                    f"{tuple(own.shape)}: make it with the same budget"
-                )
+        check_shapes(state_dict, prefix, self.named_buffers(recurse=False))
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def set_extra_state(self, state: Mapping[str, Any]) -> None:
@@ -383,6 +377,17 @@ class QuantizedTable(EmbeddingBagMethod):
         """Sizes and storage."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{super().extra_repr()}, storage={self.storage!r}, rows={len(self.rows)}{padding}"
+
+
+def check_shapes(state_dict: Mapping[str, Any], prefix: str, buffers: Iterable[tuple[str, Tensor]]) -> None:
+    """Raises ValueError where one was saved in another shape: torch would take the others, and the extra state."""
+    for name, own in buffers:
+        given = state_dict.get(prefix + name)
+        if given is not None and given.shape != own.shape:
+            raise ValueError(
+                f"{prefix}{name} was saved in the shape {tuple(given.shape)}, and this table has "
+                f"{tuple(own.shape)}: make it with the same budget"
+            )
 
 
 def retype(anchor: nn.Parameter, fn: Callable[[Tensor], Tensor]) -> None:

@@ -147,6 +147,9 @@ class _FarRun:
     def begin(self, talk: Talk, place: Place, trials: Sequence[Trial], began_with: dict[str, str]) -> None:
         """Begin the run there, or attach to it."""
         found = talk.ask(do="going", key=self.key())
+        while found["run"] and not found["active"] and found["code"] != began_with["code"]:  # over, of other code
+            talk.ask(do="received", run=found["run"])  # what it has comes with the entries of the next
+            found = talk.ask(do="going", key=self.key())
         if not found["run"]:
             self.before_start(talk, place, trials)
             found = talk.ask(do="start", key=self.key(), **began_with, **self.command())
@@ -189,7 +192,7 @@ class _FarRun:
     def before_start(self, talk: Talk, place: Place, trials: Sequence[Trial]) -> None:
         """Bring data files that are here and not there, and entries of that machine that only this one has."""
         names = dict.fromkeys(str(t.config["dataset"]) for t in trials if "dataset" in t.config)
-        files = [file for name in names if name in DATA_SETS for file in DATA_SETS[name].files]
+        files = [file for name in names if name in DATA_SETS for file in DATA_SETS[name].present]
         if own := next((file for file in files if Path(file).is_absolute()), ""):
             raise FarError(
                 f"{self.to.host}: files of a plug-in's data set are not copied, and {own} is one: run there with the "
@@ -276,6 +279,5 @@ class _FarRun:
 
     def update(self, **changes: object) -> None:
         """Write the state with some changes."""
-        updated_at = recording.now().isoformat(timespec="milliseconds")
-        self.state = replace(self.state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
+        self.state = recording.changed(self.state, **changes)
         runs.write(self.journal, self.state)

@@ -8,6 +8,7 @@ beside a run's state says which command began it.
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import select
@@ -24,6 +25,7 @@ from bench_engine.data import files as data_files
 from bench_engine.machine import machine as this_machine
 from bench_engine.run.far.environment_there import MARK
 from db import journal, runs
+from db.columns import STATUSES
 from db.record import RecordError, from_json
 from db.runs import RunState
 from db.settings import journal_dir
@@ -173,13 +175,12 @@ class Session:
 
     def _send(self, ids: set[str], known: set[str]) -> None:
         """Send the entries of some trials that are not known yet."""
-        if not (wanted := ids - known):
-            return
-        for path in sorted(self._journal.glob("*.json")):
-            trial_id = path.name[:-5].rpartition(".")[0]
-            if trial_id in wanted:
+        for trial_id, status in itertools.product(sorted(ids - known), STATUSES):
+            path = self._journal / f"{trial_id}.{status}.json"  # and no list of all, while others are timed
+            with contextlib.suppress(FileNotFoundError):
+                text = path.read_text(encoding="utf-8", errors="replace")
                 known.add(trial_id)
-                _tell(entry=path.read_text(encoding="utf-8", errors="replace"))
+                _tell(entry=text)
 
     # -- notes -----------------------------------------------------------------------------------------------------
 

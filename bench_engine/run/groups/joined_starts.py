@@ -1,13 +1,15 @@
 """What the starts of a trial's process found, as one result; and whether there is to be another start."""
 
 import math
+import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench_engine.measure.measure import outliers, summarize
 from bench_engine.run.groups.recording import fault
 from bench_engine.trial import Stop, Trial, TrialResult
-from db.columns import BY_NAME
+from db.columns import BY_NAME, OWN_STEP
 
 # A start takes one part in USUAL of the samples that the stop rule asks for. There are more starts than that while
 # verdicts are unclear, and fewer where setting up takes long: a trial may take EXTRA times what one start would take.
@@ -72,15 +74,28 @@ def joined(results: Sequence[TrialResult], seed: int = 0) -> TrialResult:
             metrics[name] = max((r.metrics[name] for r in results if r.metrics.get(name) is not None), default=None)
     sums = {name: round(sum(r.environment.get(name, 0) for r in results), 4) for name in _SUMS}
     told = {"starts": len(results), "start_turns": list(start_turns), "outliers": outliers(samples)}
+    if "load_before" in first.environment:  # later starts are loaded by those before them
+        told["load_before"] = first.environment["load_before"]
     return replace(
         last,
         metrics=metrics,
+        curves=_curves(results),
         samples_us=samples,
         turn_sizes=sizes,
         start_turns=start_turns,
         stop_reason=_reason(results),
         environment={**last.environment, **(sums if any(sums.values()) else {}), **told},
     )
+
+
+def _curves(results: Sequence[TrialResult]) -> tuple[tuple[str, int, float], ...]:
+    """Those of the last start; metrics of plug-ins, which are curves of one point, as means over all."""
+    own: dict[str, list[float]] = defaultdict(list)
+    for name, step, value in (point for result in results for point in result.curves):
+        if step == OWN_STEP:
+            own[name].append(value)
+    kept = (point for point in results[-1].curves if point[1] != OWN_STEP)
+    return (*kept, *((name, OWN_STEP, statistics.fmean(values)) for name, values in own.items()))
 
 
 def _reason(results: Sequence[TrialResult]) -> str | None:

@@ -15,8 +15,15 @@ from bench_engine.trial import Status, Trial, TrialResult
 from db.columns import AXES, BY_NAME, METRICS, OWN_STEP
 from db.journal import MAX_ENTRY
 from db.record import Record, RecordError
+from db.runs import RunState
 
 _REPORTED = {*AXES, *METRICS} - {"speedup", "speedup_ci_low", "speedup_ci_high"}  # these come from others' turns too
+
+
+def changed(state: RunState, **changes: object) -> RunState:
+    """The state with some changes, and when they were made."""
+    updated_at = now().isoformat(timespec="milliseconds")
+    return replace(state, **{"updated_at": updated_at, **changes})  # type: ignore[arg-type]
 
 
 def now() -> datetime:

@@ -1,6 +1,7 @@
 // Rows of gradients, remembered by the memory that they are in.
 #include "grouped/cpu/touched_rows.h"
 
+#include <ATen/core/DimVector.h>
 #include <c10/core/impl/COW.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ using c10::StorageImpl;
 struct Noted {
   c10::weak_intrusive_ptr<StorageImpl> storage;
   std::shared_ptr<const Rows> rows;
+  at::DimVector sizes;  // of the gradient: a view of another shape has other rows
 };
 
 struct Notes {
@@ -42,7 +44,8 @@ void note_touched_rows(const at::Tensor& gradient, Rows rows) {
   StorageImpl* const memory = storage.unsafeGetStorageImpl();
   // The clone goes at once, and leaves the memory as copy-on-write memory.
   if (!c10::impl::cow::lazy_clone_storage(*memory)) return;
-  Noted noted{storage.getWeakStorageImpl(), std::make_shared<const Rows>(std::move(rows))};
+  Noted noted{storage.getWeakStorageImpl(), std::make_shared<const Rows>(std::move(rows)),
+              at::DimVector(gradient.sizes())};
   const std::lock_guard lock(notes().mutex);
   auto& of = notes().of;
   if (of.size() >= notes().look_through) {
@@ -62,7 +65,9 @@ std::shared_ptr<const Rows> touched_rows(const at::Tensor& gradient) {
   const std::lock_guard lock(notes().mutex);
   const auto found = notes().of.find(memory);
   // A note keeps the address of memory that is gone from being another one's.
-  return found == notes().of.end() ? nullptr : found->second.rows;
+  const bool known =
+      found != notes().of.end() && gradient.sizes() == at::IntArrayRef(found->second.sizes);
+  return known ? found->second.rows : nullptr;
 }
 
 }  // namespace mirror

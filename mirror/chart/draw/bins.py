@@ -24,7 +24,8 @@ def edges(values: Sequence[float]) -> list[float]:
         return [low, *steps[1:-1], high]
     width = _round((high - low) / wanted)
     start, stop = math.floor(low / width), math.ceil(high / width)
-    return [float(f"{k * width:.12g}") for k in range(start, max(stop, start + 1) + 1)]
+    places = max(0, 2 - math.floor(math.log10(width)))  # what products of floats have too many of is cut
+    return [round(k * width, places) for k in range(start, max(stop, start + 1) + 1)]
 
 
 def is_log(values: Sequence[float]) -> bool:

@@ -26,8 +26,6 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "allow_community_extensions": "false",
 }
-_OURS = ("system", "temp", "information_schema", "pg_catalog")
-
 _TYPES: tuple[tuple[str, Type], ...] = (
     (r"BOOLEAN", "boolean"), (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", "integer"), (r"DOUBLE|FLOAT|DECIMAL.*", "real"),
     (r"DATE", "date"), (r"TIMESTAMP.*", "timestamp"), (r"VARCHAR|ENUM.*", "text"),

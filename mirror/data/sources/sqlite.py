@@ -123,7 +123,7 @@ class SqliteReader(Reader):
 
 def _typed(column: Column, count: int, integers: int, reals: int, texts: int, iso: int, longest: int) -> Column:
     """The column with the type that its values have; mixed ones are text, so that nothing is added up by accident."""
-    if not count or column.type == "boolean":
+    if not count or (column.type == "boolean" and integers + reals == count):
         return column
     if texts == count and iso == count:
         return replace(column, type="date" if longest == 10 else "timestamp")

@@ -99,6 +99,9 @@ def _rows(trail: Trail, place: Place, database: Database | None) -> None:
         show_headline(answer)
         if told := flow.told_of_link():
             st.caption(told)
+        by_sql = trail.step.edited or trail.step.shown.engine == "llm"
+        if by_sql and trail.questions and not Address.of(trail, place.link).sql:
+            st.caption("This SQL is too long for a link: the address leads to the question as it was asked.")
         _reading(trail, place)
     with st.container():
         learnt_view.show(answer, partial(flow.ask_anew, place=place), "learnt")

@@ -50,7 +50,7 @@ def show(answer: Answer, place: Place, can_change: bool) -> None:
             _chip("way", _WAYS[way], partial(_way, parts, way, place), can_change)
         for i, one in enumerate(spec.filters):
             if not (spec.source == "curves" and one.column == "metric"):
-                _chip(f"filter_{i}", filter_in_words(one), partial(_filter, parts, one, i, place), can_change)
+                _chip(f"filter_{i}", filter_in_words(one), partial(_filter, parts, one, place), can_change)
         if can_change:
             _chip("more", "add a filter", partial(_add_filter, parts, place), can_change, icon=":material/add:")
         if spec.shape in ("points", "groups", "ranking", "best"):
@@ -156,7 +156,7 @@ def _way(parts: Parts, way: Way, place: Place, key: str) -> None:
             )
 
 
-def _filter(parts: Parts, f: Filter, i: int, place: Place, key: str) -> None:
+def _filter(parts: Parts, f: Filter, place: Place, key: str) -> None:
     _values(parts, f.column, f, place, key)
     if f in parts.asked.filters:
         without = partial(parts.with_filter, f, None)

@@ -99,6 +99,10 @@ def _fill(options: jobs.Options) -> None:
     plan = state.pop("plan", None)
     if isinstance(plan, RunPlan):
         values, unknown = jobs.form_of(plan, options)
+        bench = None if plan.sweep else next((b for b in options.benchmarks if b.name == plan.benchmark), None)
+        for axis in bench.axes if bench else ():  # what the plan does not name is not what an earlier one named
+            if axis.name != "seed":
+                state[f"form_{plan.benchmark}_{axis.name}"] = _usual(axis)
         state.update(values)
         state["planned"] = (plan, unknown)
         state.pop("planned_as", None)
@@ -152,13 +156,13 @@ def _form(options: jobs.Options) -> str:
             told = "how many repeats, each with its own seed"
             seeds = int(column.number_input("seeds", 1, 100, key=key, help=told, persist_state="session"))
         elif axis.choices:
-            state.setdefault(key, [axis.default])
+            state.setdefault(key, _usual(axis))
             chosen = column.multiselect(
                 axis.name, axis.choices, key=key, help=plain(axis.text), persist_state="session"
             )
             parameters[axis.name] = tuple(chosen)
         else:
-            state.setdefault(key, str(axis.default))
+            state.setdefault(key, _usual(axis))
             ends = plain(f"{axis.text}, {axis.low:g} to {axis.high:g}; several with commas")
             text = column.text_input(axis.name, key=key, help=ends, persist_state="session")
             parameters[axis.name] = tuple(_scalar(part) for part in text.split(",") if part.strip())
@@ -171,6 +175,11 @@ def _form(options: jobs.Options) -> str:
         seeds=seeds,
     )
     return made.sweep_text()
+
+
+def _usual(axis: jobs.AxisOption) -> object:
+    """What the widget of an axis holds unless something else was chosen."""
+    return [axis.default] if axis.choices else str(axis.default)
 
 
 def _scalar(text: str) -> Scalar:

@@ -77,6 +77,7 @@ class Change(Numbers):
         presences = self._presences(self._subject)
         groups = tuple(dict.fromkeys(self._group(t, base) for t in draft.groups))
         ranked = draft.rank is not None or draft.sort is not None
+        self._check_lacking(conditions)
         merging.check_not_within(before, conditions)
         merging.check_groups_kept(before, bool(groups), ranked)
         self._check_owner(presences)
@@ -102,14 +103,28 @@ class Change(Numbers):
     def _with(self, conditions: list[Predicate], groups: list[GroupBy], presences: list[Presence]) -> Asked:
         before, more = self._before, self._fragment.more
         asked = replace(before, conditions=merging.merged(before.conditions, conditions, more))
-        asked = replace(asked, presences=tuple(dict.fromkeys((*before.presences, *presences))))
+        anew = {(p.table, p.owner, p.role, p.conditions) for p in presences}
+        kept = [p for p in before.presences if p in presences or (p.table, p.owner, p.role, p.conditions) not in anew]
+        asked = replace(asked, presences=tuple(dict.fromkeys((*kept, *presences))))
         if groups:
             asked = replace(asked, groups=tuple(dict.fromkeys((*(before.groups if more else ()), *groups))))
         if order := self._draft.rank or self._draft.sort:
             asked = self._ranked_anew(asked, order)
         if self._draft.chart or self._draft.log:
-            asked = replace(asked, chart=self._chart())
+            new, old = self._chart(), before.chart
+            chart = replace(old, type=new.type or old.type, log_x=old.log_x or new.log_x, log_y=old.log_y or new.log_y)
+            asked = replace(asked, chart=chart)
         return asked
+
+    def _check_lacking(self, conditions: Sequence[Predicate]) -> None:
+        """Raises Impossible for "drop country" of numbers by country, which is no condition on rows without one."""
+        by = {g.place for g in self._before.groups if g.place}
+        lacking = (c.place for c in conditions if c.operator == "is null" and self._fragment.without)
+        if lost := next((p for p in lacking if any((p.table, p.column) == (g.table, g.column) for g in by)), None):
+            raise Impossible(
+                f"The numbers are by {lost.table}.{lost.column}: name the groups that are to stay, as in “by month "
+                f"instead”, or ask “only where {lost.column} is empty”."
+            )
 
     def _check_owner(self, presences: Sequence[Presence]) -> None:
         """Raises Refusal for conditions on other rows that the form before has no place for."""
@@ -137,7 +152,7 @@ class Change(Numbers):
             at = found
             cue = order.target.cue
             shown = None if asked.measures else asked.columns[at]
-            of_time = shown is not None and (self._column(shown).temporal or self._is_year(shown))
+            of_time = shown is not None and (self._column(shown).temporal or self._holds_years(shown))
             largest ^= bool(cue and cue.turned and of_time)
         ties = order is self._draft.rank and limit is None and order.text not in _MERE_ENDS
         return replace(asked, order=(at, largest), limit=limit, ties=ties, offset=order.nth - 1)

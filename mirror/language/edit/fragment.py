@@ -27,12 +27,14 @@ class Fragment:
         sure: whether the marks can only be those of a follow-up.
         verb: whether one of them says what to do: `only`, `for`, `without`.
         more: whether what is said is added, and takes the place of nothing.
+        without: whether what is said is to go.
     """
 
     text: str
     sure: bool
     verb: bool
     more: bool
+    without: bool = False
 
     @property
     def marked(self) -> bool:
@@ -53,4 +55,4 @@ def fragment_of(question: str) -> Fragment:
     lead = opening["lead"].lower() if opening else ""
     ended = how in (*_MORE, "instead", "rather") and not _ASKING.match(text)  # "which ...? Show the price too"
     sure = bool(re.match("and|but", lead)) or verb in _SURE or "same" in verb or ended
-    return Fragment(text, sure, bool(verb), verb == "also" or how in _MORE)
+    return Fragment(text, sure, bool(verb), verb == "also" or how in _MORE, verb in _WITHOUT)

@@ -32,6 +32,11 @@ def merged(before: tuple[Predicate, ...], new: Iterable[Predicate], more: bool) 
                     raise Refusal(f"Nothing would be left: {_dotted(c.place)} is {', '.join(map(str, c.values))} only.")
                 found[found.index(c)] = _of_values(c, "in", left)
         else:  # a new span of time, or a new end of a range, replaces the old one
+            if more and any(c.operator not in _UNEQUAL for c in same):
+                raise Refusal(
+                    f"Two conditions on {_dotted(condition.place)} side by side are not read: ask it as a whole "
+                    "question, such as “between 1 and 5”, or without “too” or “also”, which replaces the old one."
+                )
             found = [c for c in found if c not in same or c.operator in _UNEQUAL]
         found.append(condition)
     return tuple(dict.fromkeys(found))

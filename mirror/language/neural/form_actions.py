@@ -12,7 +12,7 @@ from mirror.language.neural.action_language import Action, ActionLanguage, Inexp
 from mirror.language.neural.items import Items, Literal
 from mirror.language.reading.lexemes import stems
 from mirror.query.other_data.form import Asked, ColumnRef, GroupBy, Having, Mean, Measure, Operator, Predicate, Presence
-from mirror.schema.database import Column, Database
+from mirror.schema.database import Database
 
 _COMPARED = ("=", "<>", "<", "<=", ">", ">=")
 _AGGREGATES = ("count", "sum", "avg", "median", "min", "max", "stddev", "distinct")
@@ -34,9 +34,6 @@ TABLE, COLUMN, NUMBER, TIME, VALUE, TEXT, ROLE = POINTERS = (
 )  # fmt: skip
 MOST_ACTIONS = 48
 TODAY = "2026-11-18"  # of the examples
-
-_AFTER_MEASURE = ("if", "/", "-", ",", "by", "where", "has", "having", "order", "end")
-_CONDITION = (*_BUCKETS, COLUMN, VALUE, "not")
 
 
 # place -> action -> next place; a `>` before the name of a place is for the one of a section.
@@ -300,28 +297,23 @@ class Writer:
             start = Predicate(place, ">=", (f"{value}-01-01",))
             if not self._during(place, start, Predicate(place, "<", (f"{value + 1}-01-01",))):
                 raise Inexpressible("year")
-        elif not condition.bucket and operator in ("=", "<>", "in", "not in") and self._said_values(condition, column):
+        elif not condition.bucket and operator in ("=", "<>", "in", "not in") and self._said_values(condition):
             return
         else:
             self._compared(condition)
 
     def _dated(self, condition: Predicate) -> None:
         """A limit on a date: from or until a time that was said, its start or its end."""
-        value = datetime.fromisoformat(str(condition.values[0]))
-        start = condition if condition.operator in (">=", ">") else None
-        if start and condition.operator == ">":
-            start = replace(start, values=((value + timedelta(days=1)).isoformat(" "),), operator=">=")
-        end = condition if condition.operator in ("<", "<=") else None
-        if end and condition.operator == "<=":
-            end = replace(end, values=((value + timedelta(days=1)).isoformat(" "),), operator="<")
-        if condition.operator == "=":
-            start = end = replace(condition)
-            end = replace(condition, values=((value + timedelta(days=1)).isoformat(" "),))
-        if (start or end) and self._during(condition.place, start, end):
-            return
-        raise Inexpressible("time")
+        value, operator = datetime.fromisoformat(str(condition.values[0])), condition.operator
+        later = condition
+        if operator in (">", "<=", "="):
+            later = replace(condition, values=((value + timedelta(days=1)).isoformat(" "),))
+        start = {">=": condition, ">": later, "=": condition}.get(operator)
+        end = {"<": condition, "<=": later, "=": later}.get(operator)
+        if not (start or end) or not self._during(condition.place, start, end):
+            raise Inexpressible("time")
 
-    def _said_values(self, condition: Predicate, column: Column) -> bool:
+    def _said_values(self, condition: Predicate) -> bool:
         """`= 'Bern'` and the like, as values that were said."""
         before = len(self._line)
         if condition.operator in ("<>", "not in"):

@@ -362,7 +362,10 @@ class _OfDatabase(Assembly):
                 "unique": column.unique,
                 "few": bool(column.values),
                 "label": column.name in label_columns(relation),
-                "year_like": isinstance(column.low, int) and column.low >= 1900 and _is_year(column.high),
+                "year_like": isinstance(column.low, int)
+                and isinstance(column.high, int)
+                and column.low >= 1900
+                and column.high <= 2100,
             }
             self._set(at, *(name for name, holds in told.items() if holds))
             for other_relation, other in self._columns:
@@ -376,7 +379,3 @@ class _OfDatabase(Assembly):
             for own, theirs in zip(key.columns, key.to_columns, strict=True):
                 if (key.table, own) in self._column_at and (key.to, theirs) in self._column_at:
                     self._relate(self._column_at[key.table, own], self._column_at[key.to, theirs], "refers", "referred")
-
-
-def _is_year(high: object) -> bool:
-    return isinstance(high, int) and high <= 2100

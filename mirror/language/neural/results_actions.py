@@ -27,8 +27,10 @@ from mirror.language.neural.results_grammar import (
     VALUE,
 )
 from mirror.language.neural.results_items import pointer_of
+from mirror.language.neural.results_numbers import UNIT_OF, NumberSaid
 from mirror.language.neural.results_phrases import CURVES, MACHINES, RESULTS
 from mirror.language.phrases.time_cues import in_sql
+from mirror.language.phrases.written_numbers import UNITS, one_spelling
 from mirror.query.spec import ChartType, ChartWish, Filter, Metric, Order, QuerySpec
 from mirror.schema import catalog
 from mirror.schema.profile import Profile
@@ -138,7 +140,8 @@ class ResultsWriter:
             self._say(f"#{value:g}")
             return
         for end in ("max", "min"):
-            if column and _end_of(column, end, self._spec.filters, self._profile) == value:
+            metrics = [] if self._spec.source == "curves" else [m.column for m in self._spec.metrics]
+            if column and _end_of(column, end, self._spec.filters, self._profile, metrics) == value:
                 self._say(end)
                 return
         raise Inexpressible(f"number {value}")
@@ -358,10 +361,28 @@ def _moment(time: Literal) -> str | None:
     return start or end
 
 
-def _end_of(column: str, end: str, filters: Sequence[Filter], profile: Profile) -> Value | None:
-    """The largest or smallest value of an axis, in the benchmark that is named."""
-    named = [v for f in filters if f.column == "benchmark" and f.operator in ("=", "in") for v in f.values]
-    among = [v for b in named for v in profile.values(column, str(b))] if named else profile.values(column)
+def _in_unit_of(column: str, number: Literal) -> Value:
+    """The number in the unit of a column. Raises Inexpressible where that measures something else."""
+    value, said = number.value, UNIT_OF.get(number.how) if isinstance(number, NumberSaid) else None
+    assert isinstance(value, int | float)
+    unit = catalog.entry(column).unit if column else said
+    if said is None or unit == said:
+        return value
+    (kind, size), (of, one) = (UNITS.get(one_spelling(u or ""), ("", 1.0)) for u in (said, unit))
+    if kind != of:
+        raise Inexpressible(f"{column} in {said}")
+    found = float(f"{value * size / one:.10g}")
+    return int(found) if found.is_integer() else found
+
+
+def _end_of(
+    column: str, end: str, filters: Sequence[Filter], profile: Profile, measured: Sequence[str]
+) -> Value | None:
+    """The largest or smallest value of an axis, in the benchmarks that are named, else in those that measure these."""
+    named = [str(v) for f in filters if f.column == "benchmark" and f.operator in ("=", "in") for v in f.values]
+    wanted = {name for name in measured if catalog.entry(name).role == "metric"}
+    of = named or [b for b in profile.benchmarks if wanted <= profile.metrics(b)]
+    among = [v for b in of for v in profile.values(column, b)] or ([] if named else profile.values(column))
     numbers = [v for v in among if isinstance(v, int | float)]
     return (max if end == "max" else min)(numbers, default=None)
 
@@ -375,6 +396,7 @@ class ResultsReader:
     def __init__(self, line: Sequence[Action], items: Items, profile: Profile) -> None:
         self._line, self._at = line, 0
         self._items, self._profile = items, profile
+        self._measured: list[str] = []  # the metrics of the results, when they are read
 
     def asked(self) -> QuerySpec:
         """The form. Raises Inexpressible where the actions fit together in none."""
@@ -382,6 +404,7 @@ class ResultsReader:
         source = self._take().removeprefix("of ") if self._next().startswith("of ") else _default_source(shape)
         spec = QuerySpec(shape, source=source)
         metrics = self._metrics(spec)
+        self._measured = [metric.column for table, metric in metrics if table == RESULTS]
         dimensions, partitions = self._section("by"), self._section("each")
         filters = self._filters()
         spec = replace(spec, partitions=partitions, filters=filters, order=self._order(metrics))
@@ -466,7 +489,8 @@ class ResultsReader:
         values = []
         others = [f for f in among if f is not condition]
         for value in condition.values:
-            known = _end_of(condition.column, value, others, self._profile) if isinstance(value, _End) else value
+            end = isinstance(value, _End)
+            known = _end_of(condition.column, str(value), others, self._profile, self._measured) if end else value
             if known is None:
                 raise Inexpressible(f"no value of {condition.column}")
             values.append(known)
@@ -493,20 +517,18 @@ class ResultsReader:
         if catalog.entry(column).type in ("text", "boolean"):
             raise Inexpressible(f"{column} holds no numbers")
         if operator == "between":
-            ends: list[Any] = [self._number(), self._number()]
+            ends: list[Any] = [self._number(column), self._number(column)]
             low, high = ends if any(isinstance(e, _End) for e in ends) else sorted(ends)
             return [Filter(column, ">=", (low,)), Filter(column, "<=", (high,))]
-        values = [self._number()]
+        values = [self._number(column)]
         while operator in ("in", "not in") and self._next() in (NUMBER, *NUMBERS):
-            values.append(self._number())
+            values.append(self._number(column))
         return [Filter(column, operator, tuple(dict.fromkeys(values)))]
 
-    def _number(self) -> Value:
-        """A number, or an end of an axis."""
+    def _number(self, column: str = "") -> Value:
+        """A number, in the unit of its column, or an end of an axis."""
         if self._next() == NUMBER:
-            value = self._pointed().value
-            assert isinstance(value, int | float)
-            return value
+            return _in_unit_of(column, self._pointed())
         word = self._take()
         return _End(word) if word in ("max", "min") else int(word[1:])
 
@@ -549,7 +571,7 @@ class ResultsReader:
         if self._said("split"):
             spec = replace(spec, split=_moment(self._pointed()))
         if self._said("against"):
-            spec = replace(spec, against=self._reference())
+            spec = replace(spec, against=self._reference(spec.filters))
         if self._said("within"):
             within: Any = AS_GOOD if self._said("as good") else self._number()
             spec = replace(spec, within=within)
@@ -557,13 +579,13 @@ class ResultsReader:
         distinct = next(iter(self._section("distinct")), None)
         return replace(spec, averaged=averaged, distinct=distinct)
 
-    def _reference(self) -> Filter:
+    def _reference(self, filters: Sequence[Filter]) -> Filter:
         if self._said("baseline"):
             return _baseline()
         if self._next() in (VALUE, TABLE):
             return self._value_said(False)
         column = self._pointed_column()[1]
-        return self._ended(Filter(column, "=", (self._number(),)), ())
+        return self._ended(Filter(column, "=", (self._number(column),)), filters)
 
     def _flags(self, spec: QuerySpec) -> QuerySpec:
         verdicts = self._said("verdicts") is not None

@@ -59,11 +59,8 @@ _SURELY = 0.1  # what naming a value by all of its name costs at most
 
 def results_items(question: str, profile: Profile, now: datetime, before: str = "") -> Items:
     """The items of a question over the results; of a follow-up those of the question before it too, in front."""
-    text = plain(own_metrics.as_one_word(question.lower()))
+    text, tokens = tokens_in(question)
     before = own_metrics.as_one_word(before.lower())
-    for pattern, meaning in _REWRITES:
-        text = pattern.sub(meaning, text)
-    tokens = cut(text)
     asked_before = cut(plain(before))[: max(0, MOST_TOKENS - len(tokens))]
     tokens = [*asked_before, *tokens][:MOST_TOKENS]
     text = f"{plain(before)} {text}" if before else text
@@ -75,6 +72,14 @@ def results_items(question: str, profile: Profile, now: datetime, before: str = 
     made = _OfResults(profile, tokens, benchmarks, columns, literals, links).items()
     _put_before(made, len(asked_before))
     return made
+
+
+def tokens_in(question: str) -> tuple[str, list[Token]]:
+    """A question as it is read, and its tokens: all of them, of which MOST_TOKENS are read."""
+    text = plain(own_metrics.as_one_word(question.lower()))
+    for pattern, meaning in _REWRITES:
+        text = pattern.sub(meaning, text)
+    return text, cut(text)
 
 
 def _put_before(items: Items, tokens: int) -> None:

@@ -17,10 +17,13 @@ _UNIT_AT_ONCE = re.compile(
     r"(?<![a-z\d_.-])(\d+(?:\.\d+)?)(x|×|d|[mkg]i?b|us|μs|ns|ms|s|dims?|bags?|threads?|tables?)\b"
 )
 _NAME_AT_ONCE = re.compile(
-    r"(?<![\w-])(d|dim|bs|b|batch|t|(?<!in )(?<!the )(?<!of )l|k)[=:]?(\d+)\b"
-)  # "in l2" is a cache
+    r"(?<![\w-])(d|dim|bs|b|batch|t|(?<!in )(?<!the )(?<!of )l(?![123]\b)|k)[=:]?(\d+)\b"
+)  # "l2" is a cache
 _NO_ZERO = re.compile(r"(?<![\w.])\.(\d)")
-_DECIMAL_COMMA = re.compile(r"(?<![\w.,])0,(\d+)\b")
+_DECIMAL_COMMA = re.compile(
+    r"(?<![\w.,])(?<!seed[ =:])(?<!seeds[ =:])(?<!seeds: )(?<!seeds = )0,(\d+)\b(?![.,]\d)"
+)  # "seeds 0,1,2" is a list
+_OF_LEAST = ("latency", "memory", "auc", "time", "and max")  # behind "batch size 512 min", which is no minutes
 _POWER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d{1,2}\b")
 _ONE_OF = re.compile(r"(?<![\w./-])1/(\d{1,4})(?![\w/-])")
 _LIST = re.compile(r"(?<![\w.])\d{1,4}(?:,\d{1,5})+(?![\w.])")
@@ -93,6 +96,8 @@ def numbers_of(tokens: Sequence[Token]) -> Iterator[NumberSaid]:
             known += [n for n in _meant(number.start, end, number.value * 100, "%") if n.how != RAW]
         else:
             unit = "x" if number.kind == "multiple" and number.value > 1 else unit
+            if unit == "min" and " ".join(words[end : end + 2]).startswith(_OF_LEAST):
+                known += _meant(number.start, number.end, number.value, "")
             known += _meant(number.start, end, number.value, unit)
             if number.kind == "part" and not unit and 0.5 < number.value < 1:  # "four fifths are gone"
                 known += [n for n in _meant(number.start, end, number.value * 100, "%") if n.how == REST]
@@ -194,8 +199,10 @@ def _ratio_at(tokens: Sequence[Token], words: list[str], above: _Said) -> _Said 
 def _unit_at(words: list[str], at: int) -> str:
     """The unit that stands there, empty for none."""
     known = (_units(), _shares(), _ratios())
-    texts = (" ".join(words[at : at + n]) for n in (2, 1))
-    return next((text for text in texts if any(text in units for units in known)), "")
+    texts = (" ".join(words[at : at + n]) for n in (3, 2, 1))
+    unit = next((text for text in texts if any(text in units for units in known)), "")
+    named = unit == "b" and words[at + 1 : at + 2] and words[at + 1][:1].isdigit()  # "dim 64 b 512"
+    return "" if named else unit
 
 
 def _shared(words: list[str], said: list[_Said], units: list[str]) -> list[tuple[str, float]]:

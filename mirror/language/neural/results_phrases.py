@@ -22,7 +22,8 @@ _LONGEST = 7
 _TYPO_ALIKE, _NEAR = 0.8, 0.7
 _MOST_CORRECTED = 10_000
 # Text columns whose values are named in parts: "epyc", "the hashes".
-_FAMILIES = ("method", "dataset")
+_FAMILIES = ("method", "dataset", "machine")
+_OF_NO_MACHINE = frozenset(s for word in phrasebook.phrases("names", "machines")["everyday"] for s in stems(word))
 _STATUS = "status:"
 # Values that are everyday words: alone they may well mean something else.
 _EVERYDAY = frozenset(("op", "sum", "mean", "max", "same", "faster", "slower", "plain", "test", "data", "size", "flat"))
@@ -132,9 +133,14 @@ class Phrases:
                     if len(word) > 2 and word.isalpha():
                         self._put((word,), _at_cost(link, _PART_OF_VALUE))
         for word, values in parts.items():
-            if column in _FAMILIES and len(values) > 1 and word.isalpha() and word not in _SAYS_NOTHING:
-                family = tuple(v for v in held if v in values)
-                self._put((word,), Link("val", RESULTS, column, family, _FAMILY))
+            if column not in _FAMILIES or len(values) < 2 or not word.isalpha() or word in _SAYS_NOTHING:
+                continue
+            if column == "machine":  # a word that several have names all of them, or none
+                for value in (v for v in values if stems(str(v)) != (word,)):
+                    self._index[(word,)].pop(("val", RESULTS, column, value), None)
+                if word in _OF_NO_MACHINE:
+                    continue
+            self._put((word,), Link("val", RESULTS, column, tuple(v for v in held if v in values), _FAMILY))
 
     def at(self, phrase: tuple[str, ...]) -> list[Link]:
         """All that a phrase may name, the surest first."""
@@ -146,7 +152,8 @@ class Phrases:
         close = close_words(word, self._vocabulary, 1, _NEAR) if word.isalpha() else []
         links = [link for stem in close for link in self.at((stem,))[:1]]
         return [
-            catalog.entry(k.column).label if k.kind == "col" and k.column else str(k.value or k.table) for k in links
+            catalog.entry(k.column).label if k.kind == "col" and k.column else _as_text(k.value or k.table)
+            for k in links
         ]
 
     def corrected(self, token: Token) -> list[Link]:
@@ -160,6 +167,10 @@ class Phrases:
             if len(self._corrected) < _MOST_CORRECTED:
                 self._corrected[token.stem] = known
         return known
+
+
+def _as_text(value: object) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _at_cost(link: Link, cost: float) -> Link:

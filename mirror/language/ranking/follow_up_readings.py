@@ -10,7 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from mirror.language.neural.results_items import results_items
+from mirror.language.neural.items import MOST_TOKENS
+from mirror.language.neural.results_items import results_items, tokens_in
 from mirror.language.neural.results_reader import network_readings, strange_words
 from mirror.language.ranking.ranker import FOLLOW_UP_RANKER, trained
 from mirror.language.ranking.results_evidence import LEAST_SCORE, ResultsCandidate
@@ -50,6 +51,17 @@ def weighed_follow_ups(question: str, before: QuerySpec, profile: Profile, now: 
     strange = len(strange_words(results_items(question, profile, now)))
     found = (ResultsCandidate(r.asked, r.asked, r) for r in read)
     return [replace(c, features=_of(c, scores, question, strange)) for c in found]
+
+
+def too_long_with(question: str, before: QuerySpec) -> str:
+    """A sentence where a follow-up and the question before it are more than is read; empty where they are not."""
+    length = len(tokens_in(question)[1]) + len(tokens_in(question_of(before))[1])
+    if length <= MOST_TOKENS:
+        return ""
+    return (
+        f"With the question before it this is {length} words, numbers and signs, of which {MOST_TOKENS} are read: ask "
+        "it as one short question."
+    )
 
 
 def is_sure(one: ResultsCandidate) -> bool:

@@ -107,7 +107,7 @@ class _Held:
         asked = self._asked
         known = [*self._values, asked.limit, asked.offset + 1, asked.per]
         known += [h.value for h in asked.having] + [p.count[1] for p in asked.presences if p.count]
-        return span.value in known or any(isinstance(v, str) and v[:4].isdigit() for v in self._values)
+        return span.value in known or self._is_of_years()
 
     def _on_time(self, span: Span) -> bool:
         years = getattr(span.value, "years", ())

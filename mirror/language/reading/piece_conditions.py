@@ -89,7 +89,7 @@ class Conditions(Scan):
 
     # -- a column with what it must be behind it -----------------------------------------------------------------------
 
-    def _condition(self, span: Span, place: ColumnRef) -> bool:
+    def _condition(self, place: ColumnRef) -> bool:
         """A column with what it must be behind it."""
         column = self._column(place)
         following = self._peek()

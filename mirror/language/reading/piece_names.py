@@ -28,7 +28,7 @@ class Names(Conditions):
         ):
             self._draft.tables.append(span.link.table)
             return  # "by research group": the column says it
-        self._thing(span, Target(table=span.link.table, role=span.link.role, part=0.05 < span.link.cost < 0.6))
+        self._thing(Target(table=span.link.table, role=span.link.role, part=0.05 < span.link.cost < 0.6))
 
     def _on_col(self, span: Span) -> None:
         assert span.link
@@ -41,7 +41,7 @@ class Names(Conditions):
             self._neg = False  # "not commissioned yet"
             self._test(Test(Target(place=place), "is null"))
             return
-        if self._condition(span, place):
+        if self._condition(place):
             return
         if span.text.endswith("ed") and self._draft.listed and column.type == "text" and span.link.cost > 0:
             self._draft.cost += 0.15  # a verb: "which trainers has she booked"
@@ -56,7 +56,7 @@ class Names(Conditions):
             return
         if column.type == "text" and self._neg and not self._aggregate and is_flag(column):
             self._neg = False
-        self._thing(span, Target(table=place.table, place=place))
+        self._thing(Target(table=place.table, place=place))
 
     def _lacks(self, span: Span) -> bool:
         """`without country`: nothing stands in the column."""
@@ -79,7 +79,7 @@ class Names(Conditions):
             return  # "amount paid", "freight revenue"
         if before.kind == "adj" and before.cue and span.cue and before.cue.of == span.cue.of:
             return
-        self._thing(span, Target(cue=span.cue))
+        self._thing(Target(cue=span.cue, said=span.text))
 
     def _on_bucket(self, span: Span) -> None:
         bucket = span.meaning
@@ -97,6 +97,10 @@ class Names(Conditions):
             self._aggregate = None
             return
         if previous.kind == "num":
+            for tests in (self._draft.tests, self._inside.tests if self._inside else []):
+                if tests and tests[-1].values[-1:] == (previous.value,):
+                    for test in (t for t in tests[-2:] if t.target == tests[-1].target):  # two of a range
+                        test.unit = bucket
             return
         if dated := self._date_before(previous):
             self._by = False
@@ -143,7 +147,7 @@ class Names(Conditions):
 
     # -- the place of a name -------------------------------------------------------------------------------------------
 
-    def _thing(self, span: Span, target: Target) -> None:
+    def _thing(self, target: Target) -> None:
         """A table, a column or a measure word, in the place where it stands."""
         draft = self._draft
         if target.table and target.table not in draft.tables:

@@ -27,7 +27,7 @@ class Pieces(Names):
         if self._aggregate is not None:
             if self._aggregate.meaning == "count" and not draft.wanted and not draft.subject:
                 draft.wanted.append(Wanted("count", Target()))
-            elif self._aggregate.meaning in ("count", "much") and draft.subject and not draft.wanted:
+            elif self._aggregate.meaning == "count" and draft.subject and not draft.wanted:
                 draft.wanted.append(Wanted("count", Target(table=draft.subject)))
             elif self._last and self._last in draft.listed:
                 draft.listed.remove(self._last)
@@ -119,6 +119,7 @@ class Pieces(Names):
                 self._tested(Target(place=after.link.place), Limit("=", (span.value,)))
                 return
         if after.kind == "bucket":
+            self._leave(span)  # "within 3 days"; what is compared was taken before
             return
         if year := whole_year(span.value):
             draft.times.append((year, None, False))
@@ -235,11 +236,8 @@ class Pieces(Names):
             self._draft.wanted and self._last == self._draft.wanted[-1].target and following.kind in ("col", "measure")
         ):
             last = self._draft.wanted[-1].aggregate
-            following = self._peek()
             if last in ("sum", "avg", "min", "max", "median") and following.kind == "col":
                 self._aggregate = next(s for s in self._spans[: self._at][::-1] if s.kind in ("agg", "much"))
-        elif self._neg:
-            self._neg = True
 
     def _on_elapsed(self, span: Span) -> None:
         self._draft.elapsed = True

@@ -20,6 +20,7 @@ class Target:
     role: ForeignKey | None = None
     times: ColumnRef | None = None  # the column that it is multiplied by
     part: bool = False  # whether a part of the table's name was said: tickets, of ticket sales
+    said: str = field(default="", compare=False)  # the measure word
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Test:
     within: Target | None = None
     low: bool = False
     share: bool = False  # whether it belongs to the part of a share
+    unit: str = ""  # what its number is counted in: day, of "older than 30 days"
 
 
 @dataclass

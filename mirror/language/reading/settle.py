@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from mirror.language.reading.cues import cues
+from mirror.language.reading.lexemes import of_kind, stem
 from mirror.language.reading.linking import Linker
 from mirror.language.reading.query_draft import Draft, Rank, Target, Test, Wanted
 from mirror.language.reading.settle_measures import Numbers
@@ -151,6 +152,12 @@ class Settler(Numbers):
         if target.place is not None:
             place = target.place
         elif target.cue is not None:
+            if (
+                target.cue.kind == "measure"
+                and stem(target.said) not in of_kind("price")
+                and self._product(target, subject)
+            ):
+                return None  # revenue, and not the price of one
             found = self._columns(target, subject)
             if target.cue.rows:
                 found = [f for f in found if f[0].table == subject]
@@ -167,7 +174,7 @@ class Settler(Numbers):
 
     def _turns(self, target: Target, place: ColumnRef) -> bool:
         """Whether the highest of what is asked for has the lowest value of a column: the oldest, of a year of birth."""
-        return bool(target.cue and target.cue.turned and (self._column(place).temporal or self._is_year(place)))
+        return bool(target.cue and target.cue.turned and (self._column(place).temporal or self._holds_years(place)))
 
     def _rank_measure(self, target: Target, rank: Rank, subject: str) -> Measure:
         if target.cue is not None and target.cue.rows and not self._columns(target, subject, dates_too=False):
@@ -202,7 +209,7 @@ class Settler(Numbers):
         column = self._column(place)
         largest = rank.largest
         cue = rank.target.cue if rank.target else None
-        if cue and cue.turned and (column.temporal or self._is_year(place)):
+        if cue and cue.turned and (column.temporal or self._holds_years(place)):
             largest = not largest
         if not (column.numeric or column.temporal):
             raise Unsettled

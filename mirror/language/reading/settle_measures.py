@@ -172,7 +172,7 @@ class Numbers(Places):
             measures,
             groups,
             conditions=self._predicates(base),
-            presences=self._presences(self._presence_base(base, groups)),
+            presences=self._presences(self._presence_base(base)),
             having=tuple(havings),
             count_groups=counted,
             outer=draft.outer if groups and not counted else None,
@@ -182,7 +182,7 @@ class Numbers(Places):
             raise Unsettled
         return self._sorted(asked)
 
-    def _presence_base(self, base: str, groups: tuple[GroupBy, ...]) -> str:
+    def _presence_base(self, base: str) -> str:
         """Whose belongings are meant: those of the subject."""
         return self._subject if self._draft.belongings else base
 
@@ -206,8 +206,9 @@ class Numbers(Places):
         part = self._predicates(base, share=True)
         rest = self._predicates(base, share=False)
         groups = self._groups(base)
-        if not part and rest and not groups:
-            part, rest = tuple(p for p in rest), ()
+        if not part and rest and not groups:  # "of paid orders in 2024": among the orders of 2024
+            told = tuple(p for p in rest if not (self._column(p.place).temporal or is_year(self._column(p.place))))
+            part, rest = told or rest, tuple(p for p in rest if told and p not in told)
         presences = self._presences(base)
         if groups and not part and not presences and not rest:
             return Asked(base, (measure,), groups, of_total=True, chart=self._chart())

@@ -13,6 +13,9 @@ from mirror.schema.database import Column, Database
 from mirror.schema.names import dates, is_key, is_measure, is_year, label_columns
 
 _FAR = 0.25  # a step from table to table
+# What ages are counted in, in days; and what the names of columns of numbers may say that these are.
+_DAYS = {"": 365.2425, "year": 365.2425, "quarter": 91.310625, "month": 30.436875, "week": 7.0, "day": 1.0}
+_SPANS = frozenset(map(stem, ("second", "minute", "hour", "day", "week", "month", "quarter", "year")))
 
 
 class Unsettled(Exception):
@@ -175,7 +178,7 @@ class Places:
         names = label_columns(relation) or relation.key or tuple(c.name for c in relation.columns[:1])
         return [ColumnRef(self._subject, n) for n in names]
 
-    def _is_year(self, place: ColumnRef) -> bool:
+    def _holds_years(self, place: ColumnRef) -> bool:
         column = self._column(place)
         return (
             isinstance(column.low, int) and isinstance(column.high, int) and 1000 <= column.low <= column.high <= 2100
@@ -224,17 +227,27 @@ class Places:
         turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
         first = values[0] if values else None
         number = first if isinstance(first, int | float) and not isinstance(first, bool) else None
-        if number is not None and target.cue and target.cue.turned and operator != "=" and self._is_year(place):
+        own = set(name_stems(column.name)) & _SPANS
+        if test.unit and column.numeric and own and stem(test.unit) not in own:
+            raise Unsettled  # "longer than 2 hours", of a column of minutes
+        if test.unit not in ("", "year") and self._holds_years(place):
+            raise Unsettled
+        if number is not None and target.cue and target.cue.turned and operator != "=" and self._holds_years(place):
             year = number if whole_year(number) else self._now.year - int(number)
             return Predicate(place, turned.get(operator, operator), (year,))  # type: ignore[arg-type]
         if column.temporal and number is not None:
             years = float(number)
             if target.cue is None or not target.cue.turned:
                 raise Unsettled
-            if whole_year(number):  # "newer than 2000" begins when that year is over
+            if whole_year(number) and not test.unit:  # "newer than 2000" begins when that year is over
                 after = operator in ("<", ">=")
                 return Predicate(place, ">=" if operator in ("<", "<=") else "<", (f"{int(years) + after}-01-01",))
-            then = self._now - timedelta(days=365.2425 * years)
+            if test.unit not in _DAYS:
+                raise Unsettled
+            try:
+                then = self._now - timedelta(days=_DAYS[test.unit] * years)
+            except OverflowError:  # before the calendar
+                raise Unsettled from None
             return Predicate(place, turned.get(operator, operator), (then.date().isoformat(),))  # type: ignore[arg-type]
         if not column.numeric and any(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
             raise Unsettled

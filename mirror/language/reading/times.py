@@ -25,8 +25,8 @@ _WITH_RANGE = frozenset(("between", "from", "in", "for", "during"))
 _BEGAN = frozenset(("began", "begun", "started", "starts", "begins"))
 _COMPARED: dict[str, Literal["<", "<=", ">", ">="]] = {
     "later than": ">", "newer than": ">", "older than": "<", "no later than": "<=", "not later than": "<=",
-    "no earlier than": ">=", "not earlier than": ">=", "on or before": "<=", "on or after": ">=", ">": ">", ">=": ">=",
-    "≥": ">=", "<": "<", "<=": "<=", "≤": "<=",
+    "as of": "<=", "no earlier than": ">=", "not earlier than": ">=", "on or before": "<=", "on or after": ">=",
+    ">": ">", ">=": ">=", "≥": ">=", "<": "<", "<=": "<=", "≤": "<=",
 }  # fmt: skip
 _BESIDE = 0.1  # "nov 1 - nov 15": the dash is no token
 _NUMBER_BESIDE = 0.2  # "1-8 nov", which may be a number and a day
@@ -138,12 +138,20 @@ class _Times(Periods):
             for period in self._points(self._bound(i + 1) or i + 1):
                 yield self._said(i, period.at, None, period.start, "<", period)
         signed_up = word == "up" and self._word(i + 1) not in _TO  # and not "up to"
-        if (word in _UNTIL and not signed_up) or (word == "by" and self._word(i + 1) in ("the", "end")):
+        if (word in _UNTIL and not signed_up) or word == "by":
             for period in self._points(self._bound(i + 1) or i + 1):
-                yield self._said(i, period.at, None, period.end, "<=", period)
+                if word != "by" or self._is_until(i, period):
+                    yield self._said(i, period.at, None, period.end, "<=", period)
         yield from self._compared(i)
         yield from self._plain(i)
         yield from self._to_now(i)
+
+    def _is_until(self, i: int, period: Period) -> bool:
+        """Whether "by" is until then: "by march 5", and not "sales by 2024", "by last month" or "expired by today"."""
+        if self._word(i + 1) in ("the", "end"):
+            return True
+        named = not period.years and period.start != self._today
+        return named and (period.one_day or self._turn(i + 1) is None)
 
     def _compared(self, i: int) -> Iterator[Said]:
         """`later than march`, `on or before the 9th`, `no later than friday`, `>= 2025-03-01`."""
@@ -154,6 +162,8 @@ class _Times(Periods):
             for period in self._points(self._over(i + count, frozenset(("the",)))):
                 if count == 1 and period.years and period.cost == BARE:
                     continue  # "price > 2000"
+                if self._word(i) == "as" and period.start == self._today:
+                    continue  # "expired as of today": which things may be before or after
                 start = {">": period.end, ">=": period.start}.get(operator)
                 end = {"<": period.start, "<=": period.end}.get(operator)
                 yield self._said(i, period.at, start, end, operator, period)
@@ -173,6 +183,8 @@ class _Times(Periods):
         for period in self._periods(at):
             if self._word(at - 1) == "over" and period.years and period.cost == BARE:
                 continue  # "invoices over 2000"
+            if self._word(i) == "by" and self._is_until(i, period):
+                continue
             if period.to_now:
                 yield self._said(i, period.at, period.start, None, ">=", period)
                 continue

@@ -50,6 +50,9 @@ _SEEDS = re.compile(
     rf"|(?:seeds|repeats)\s*(?:=|:|of)?\s*(?P<after>{_COUNT})|(?P<twice>twice))(?![\w.-])"
 )
 
+SEEDS_NOT_CHOSEN = "Which seeds are used cannot be chosen, how many can: ask for “3 seeds”."
+_MORE_SEEDS = re.compile(r"(?:\s*(?:,|and\b|&)+\s*(?:and\s+)?\d+)+\s*(?:$|,|(?:on|at|in|with|for)\b)")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -108,6 +111,8 @@ def _without_seeds(text: str) -> tuple[str, int | None]:
     match = _SEEDS.search(text)
     if not match:
         return text, None
+    if match["after"] and _MORE_SEEDS.match(text[match.end() :]):
+        raise Refusal(SEEDS_NOT_CHOSEN)
     word = match["before"] or match["after"] or match["twice"]
     seeds = int(_COUNTS.get(word, word))
     if not 1 <= seeds <= _MOST_SEEDS:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mirror.language.requests import action_words, budget_words
-from mirror.language.requests.action_words import Request
+from mirror.language.requests.action_words import SEEDS_NOT_CHOSEN, Request
 from mirror.language.requests.budget_words import Budget
 from mirror.language.requests.named import Named, named
 from mirror.query.errors import Ambiguity, Refusal
@@ -163,6 +163,8 @@ class _Planner:
         told = self._named(text)
         methods, parameters = self._values(told)
         excluded = told.excluded
+        if methods and not (methods := [m for m in methods if m not in excluded]):
+            raise Refusal("Every method that is named is left out again: name those that are to run.")
         if not methods and not excluded and "method" not in told.bare:
             raise Refusal(
                 f"It is not said what to run: name methods, as in “run hashed and dense at dim 64” (there are "
@@ -173,7 +175,7 @@ class _Planner:
             able = [m.name for m in self.options.methods if m.name in bench.methods and not m.missing]
             methods = [m for m in able if m not in excluded]
             self.notes.append(f"all methods of {bench.name} that can run here")
-        self._pruning_ratio(methods, parameters, text)
+        self._pruning_ratio(methods, parameters, told.alone)
         self._check(bench, methods, parameters)
         usual = str(catalog.words()["baseline"])
         baseline = against or (usual if usual in bench.methods else bench.methods[0])
@@ -222,7 +224,7 @@ class _Planner:
     def _values(self, told: Named) -> tuple[list[str], _Values]:
         """(methods, axis -> values) that are named. Raises Refusal for a seed, and for an axis without a value."""
         if "seed" in told.values:
-            raise Refusal("Which seeds are used cannot be chosen, how many can: ask for “3 seeds”.")
+            raise Refusal(SEEDS_NOT_CHOSEN)
         axes = {a.name: a for b in self.options.benchmarks for a in b.axes}
         if silent := [c for c in told.bare if c in axes and c != "seed"]:
             label = catalog.entry(silent[0]).label
@@ -260,15 +262,11 @@ class _Planner:
         self.notes.append(f"benchmark {fitting[0].name}, {why}")
         return fitting[0]
 
-    def _pruning_ratio(self, methods: Sequence[str], parameters: _Values, text: str) -> None:
+    def _pruning_ratio(self, methods: Sequence[str], parameters: _Values, alone: Sequence[Scalar]) -> None:
         """ "fiited at 0.95": of methods that prune, a large number alone is the share pruned away."""
         pruned = {m for b in self.options.benchmarks for a in b.axes if a.name == _PRUNING for m in a.methods}
         values = [float(v) for v in parameters.get("compression", []) if isinstance(v, int | float)]
-        if (
-            not pruned & set(methods)
-            or re.search(r"\bcompression|\bprun|%", text)
-            or not all(0.5 < v < 1 for v in values)
-        ):
+        if not pruned & set(methods) or not set(values) <= set(alone) or not all(0.5 < v < 1 for v in values):
             return
         self.notes = [n for n in self.notes if not n.endswith(" as compression")]
         for value in values:

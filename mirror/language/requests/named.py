@@ -35,6 +35,7 @@ class Named:
         values: axis -> its values.
         bare: axes, or `method`, that are named without a value.
         metrics: what is to be measured, where that is said.
+        alone: fractions that stand without a name or a unit.
         notes: what was assumed.
         unknown: words that name nothing that can be run.
     """
@@ -45,6 +46,7 @@ class Named:
     values: dict[str, list[Scalar]] = field(default_factory=dict)
     bare: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
+    alone: list[Scalar] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
@@ -108,8 +110,9 @@ class _Names:
                 self._number(at, used)
             elif piece.kind == "benchmark" and piece.link:
                 self._found.benchmarks.append(piece.link.table)
-            elif piece.kind == "value":
-                self._value(piece, without)
+            elif piece.kind == "value" and piece.link:
+                beside = at > 0 and self._pieces[at - 1].kind in ("without", "and")
+                self._value(piece, without and (piece.link.column == "method" or beside))  # "except cce on frappe"
             without = piece.kind == "without" or (without and piece.kind in ("value", "and"))
         for at, piece in enumerate(self._pieces):
             if piece.kind == "column" and at not in used and piece.link and piece.link.column:
@@ -207,6 +210,7 @@ class _Names:
         share = by_how.get(SHARE, by_how.get(INVERSE))
         value = _number_of(share if share is not None else number.meant[0].value)
         if share is not None or 0 < float(value) < 1:
+            self._found.alone += [value] if share is None else []
             self._found.notes.append(f"took {number.text} as compression")
             return _COMPRESSION, value
         axes = [e.name for e in catalog.entries().values() if e.role == "axis" and e.numeric and e.name != "seed"]

@@ -120,11 +120,12 @@ class Boards:
             self._write(renamed, unread)
         return Board(new)
 
-    def drop(self, name: str) -> None:
-        """Remove a board with all that is on it. Raises BoardError."""
+    def drop(self, name: str) -> Board | None:
+        """Remove a board with all that is on it. Returns it as it was by then. Raises BoardError."""
         with self._file.turn():
             boards, unread = self._read()
             self._write([b for b in boards if _same(b.name) != _same(name)], unread)
+        return next((b for b in boards if _same(b.name) == _same(name)), None)
 
     def _change(
         self, name: str, change: Callable[[tuple[BoardItem, ...]], tuple[BoardItem, ...]], new: bool = False
@@ -169,10 +170,13 @@ def _on_one_line(text: str) -> str:
 
 
 def _board(held: Any) -> Board:
-    """The board of a line; items that were written without an id get one by their place. Raises ValueError, TypeError
-    or KeyError."""
-    items = [BoardItem(**item) for item in held["items"]]
-    items = [item if item.id else replace(item, id=f"item {i}") for i, item in enumerate(items, 1)]
+    """The board of a line; items that were written without an id, or with one that is taken, get one by their place.
+    Raises ValueError, TypeError or KeyError."""
+    items: list[BoardItem] = []
+    for place, given in enumerate(held["items"], 1):
+        item, taken = BoardItem(**given), {i.id for i in items}
+        names = (item.id, *(f"item {number}" for number in range(place, place + len(items) + 1)))
+        items.append(replace(item, id=next(name for name in names if name and name not in taken)))
     return Board(_checked_name(held["name"]), tuple(map(_checked_item, items)))
 
 

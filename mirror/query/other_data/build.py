@@ -1,4 +1,4 @@
-"""The form becomes SQL: joins along foreign keys, conditions on the many as EXISTS, two tables added up apart."""
+"""The form becomes SQL: joins along foreign keys, conditions on the many as EXISTS, several tables added up apart."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from mirror.query.errors import Impossible
 from mirror.query.other_data import dialects, paths
-from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, Measure, Presence
+from mirror.query.other_data.form import Aggregate, Asked, ColumnRef, GroupBy, Measure, Presence
 from mirror.query.other_data.joins import COMPARED, Joins, Part
 from mirror.schema.database import Database
 from mirror.schema.names import label_columns, many, words_of
@@ -67,6 +67,21 @@ def _with_none(asked: Asked) -> Asked:
     )  # fmt: skip
 
 
+def _fewest(asked: Asked) -> Presence | None:
+    """What is counted where the fewest come first: what has none of it has the fewest."""
+    first = asked.order == (0, False) and (asked.ties or asked.limit)
+    if not first or not len(asked.groups) == len(asked.measures) == 1:
+        return None
+    if asked.having or asked.presences or asked.count_groups or asked.of_total or asked.outer or asked.per:
+        return None
+    (group,), (measure,) = asked.groups, asked.measures
+    counted = measure == Measure("count", measure.table) and (group.place, group.bucket) == (None, None)
+    theirs = all(c.place.table == measure.table for c in asked.conditions)
+    if not (counted and theirs) or group.table == measure.table:
+        return None
+    return Presence(measure.table, group.table, False, asked.conditions, group.role, (">=", 0))
+
+
 class _Builder(Joins):
     """The statement, from the inside out."""
 
@@ -78,6 +93,8 @@ class _Builder(Joins):
             return self._list()
         tables = list(dict.fromkeys(p.table for m in asked.measures for p in m.parts)) or [asked.table]
         metrics = self._metric_names()
+        if presence := _fewest(asked):
+            return self._of_fewest(presence, metrics)
         if len(tables) == 1:
             tree, dimensions = self._aggregated(tables[0], list(enumerate(asked.measures)), metrics, whole=True)
         elif any(len(m.parts) > 1 for m in asked.measures):
@@ -85,7 +102,7 @@ class _Builder(Joins):
         else:
             tree, dimensions = self._side_by_side(tables, metrics)
         if any(h.value is None for h in asked.having):
-            tree = self._beyond_mean(tree, metrics, dimensions)
+            tree = self._beyond_mean(tree, metrics)
         if asked.count_groups:
             return self._counted(tree)
         if asked.of_total:
@@ -97,6 +114,18 @@ class _Builder(Joins):
         elif asked.order and asked.ties:
             tree = self._first(tree, metrics[asked.order[0]], asked.order[1], tree.named_selects)
         return tree, metrics, dimensions
+
+    def _of_fewest(self, presence: Presence, metrics: list[str]) -> tuple[exp.Expr, list[str], list[str]]:
+        """The rows of a table with how many of another each has, those without any among them."""
+        self._asked = replace(self._asked, groups=(GroupBy(presence.owner),), conditions=())
+        part = self._part(presence.owner)
+        keys, names, _, dimensions = self._groups(part, keys_shown=False)
+        number = self._presence(part, presence).this  # of `number >= 0`
+        shown = [*(self._as(k, n) for k, n in zip(keys, names, strict=True)), self._as(number, metrics[0])]
+        tree = self._from(exp.select(*shown), part, [])
+        if self._asked.ties:
+            return self._first(tree, metrics[0], False, tree.named_selects), metrics, dimensions
+        return self._sorted(tree, self._sort_keys(keys, names), metrics), metrics, dimensions
 
     def _apart(self, tables: list[str]) -> tuple[exp.Expr, list[str], list[str]]:
         """Quotients and differences of two tables' numbers: each added up by itself, then taken together."""
@@ -132,7 +161,7 @@ class _Builder(Joins):
     def _alias(self, name: str) -> exp.TableAlias:
         return exp.TableAlias(this=self._identifier(name))
 
-    def _beyond_mean(self, tree: exp.Select, metrics: list[str], dimensions: list[str]) -> exp.Select:
+    def _beyond_mean(self, tree: exp.Select, metrics: list[str]) -> exp.Select:
         """The groups on one side of the mean of all."""
         names = tree.named_selects
         asked = self._asked
@@ -250,7 +279,7 @@ class _Builder(Joins):
         return self._sorted(tree, self._sort_keys(keys, names), metrics), dimensions
 
     def _side_by_side(self, tables: list[str], metrics: list[str]) -> tuple[exp.Select, list[str]]:
-        """Numbers of two tables: each is added up by itself, then they are put side by side."""
+        """Numbers of several tables: each is added up by itself, then they are put side by side."""
         asked = self._asked
         halves = []
         dimensions: list[str] = []
@@ -259,7 +288,7 @@ class _Builder(Joins):
             measures = [(i, m) for i, m in enumerate(asked.measures) if m.table == table]
             half, dimensions = self._aggregated(table, measures, metrics, whole=False)
             halves.append(half)
-        both = exp.union(halves[0], halves[1], distinct=False, copy=False)
+        both = exp.union(*halves, distinct=False, copy=False)
         names = [n for n in halves[0].named_selects if n not in metrics]
         keys = [self._column(None, n) for n in names]
         once = [self._once(n, m) for n, m in zip(metrics, asked.measures, strict=True)]
@@ -284,7 +313,7 @@ class _Builder(Joins):
                 )
 
     def _once(self, name: str, measure: Measure) -> exp.Expr:
-        """The number of one of two tables; of none of its rows it is 0 where it adds up or counts."""
+        """The number of one of several tables; of none of its rows it is 0 where it adds up or counts."""
         most = exp.Max(this=self._column(None, name))
         added = measure.aggregate in ("count", "distinct", "sum")
         return exp.func("COALESCE", most, exp.Literal.number(0)) if added else most

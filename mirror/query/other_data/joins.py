@@ -238,6 +238,10 @@ class Joins:
                 own = exp.Column(this=self._identifier(other.within.column), table=column.args.get("table"))
                 mean = mean.where(exp.EQ(this=self._column("alike", other.within.column), expression=own))
             return COMPARED[condition.operator](this=tested, expression=exp.Subquery(this=mean))
+        known = self._database.relation(condition.place.table).column(condition.place.column)
+        moments = any(isinstance(value, str) and len(value) > len("2026-03-14") for value in condition.values)
+        if self._dialect == "sqlite" and known.type == "timestamp" and moments and not condition.bucket:
+            tested = exp.Anonymous(this="DATETIME", expressions=[tested])  # a text, which may have a T in it
         return self._test(tested, condition.operator, condition.values)  # type: ignore[arg-type]
 
     def _finite(self, column: exp.Expr, place: ColumnRef) -> exp.Expr:

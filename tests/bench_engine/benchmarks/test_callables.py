@@ -1,5 +1,6 @@
 """Anything callable: right functions and commands are measured, those that cheat or break are never stored as ok."""
 
+import contextlib
 import re
 import sys
 import tempfile
@@ -247,6 +248,29 @@ def test_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, to
     assert told in (result.error or "")
 
 
+def test_arguments_are_part_of_a_command() -> None:
+    operation("row_softmax")(reference)
+    kernels = set()
+    for flag in ("--fast", "--exact"):
+        command(reference, "mine", "", [sys.executable, "{inputs}", "{output}", flag])
+        kernels.add(plugin.declared.known.declared["mine"].entry.kernel())
+    assert len(kernels) == 2
+
+
+def test_files_of_killed_commands_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "mirror_command_left"
+    left.mkdir()
+    (left / "held").touch()
+    with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
+        of_first = callable_benchmark()._folder_for_files(first)
+        assert not left.exists()
+        of_second = callable_benchmark()._folder_for_files(second)
+        assert of_first.exists()
+        assert of_second.exists()
+    assert not list(tmp_path.iterdir())
+
+
 def callable_benchmark():
     return registry.benchmark("callable").load()
 
@@ -352,3 +376,46 @@ def test_outputs_whose_shape_is_their_inputs_are_told() -> None:
     found = run(lambda x: x[x > 0], of=lambda x: x[x > 0])
     assert found.status == "failed"
     assert "have other shapes for other inputs, and cannot be compared: pad them to one shape" in found.error
+
+
+WIDE = np.empty((16, 48), np.float32)
+
+
+def into_wide(x):
+    WIDE[:, :24] = x
+    return WIDE[:, :24]
+
+
+@pytest.mark.parametrize(
+    ("own", "of", "told"),
+    [
+        (lambda x: x.T, lambda x: x.T, "lies in the memory of its inputs"),
+        (lambda x: x[:, ::-1], lambda x: x.flip(1), "lies in the memory of its inputs"),
+        (into_wide, lambda x: x.clone(), "gives its outputs in a buffer that later calls change"),
+    ],
+)
+def test_views_of_arrays_are_no_outputs(own, of, told) -> None:
+    result = run(own, of=of, takes="numpy")
+    assert result.status == "failed"
+    assert told in result.error
+
+
+def test_what_is_prepared_may_be_of_another_type_for_other_inputs() -> None:
+    def made(shapes, dtype, generator):
+        most = 100 if torch.rand((), generator=generator) < 0.5 else 60_000
+        return [torch.randint(most, shapes[0], generator=generator)]
+
+    found = run(
+        lambda x: x.astype(np.int64) * 2,
+        of=lambda x: x * 2,
+        takes="numpy",
+        made=made,
+        dtype="int64",
+        prepare=lambda x: x.astype(np.min_scalar_type(int(x.max()))),
+    )
+    assert found.error is None
+
+
+def test_a_type_that_numpy_does_not_know_is_said() -> None:
+    found = run(lambda x: x, takes="numpy", dtype="bfloat16")
+    assert found.error == "There are no arrays or .npy files of bfloat16: take another dtype, or tensors of torch."

@@ -238,8 +238,8 @@ def test_a_cold_call_finds_its_caches_flushed_before_every_sample(monkeypatch):
 
 def test_the_flush_is_larger_than_the_last_level_cache(monkeypatch):
     monkeypatch.setattr(lookup.caches.machine, "machine", lambda: {"l2_kb": 1000, "l3_kb": 50_000, "cores": 8})
-    for shared_by, bytes_at_least in ((8, 100_000_000), (4, 200_000_000), (None, 100_000_000)):
-        monkeypatch.setattr(lookup.caches.hardware, "cache_shared_by", lambda _level, n=shared_by: n)
+    for caches, bytes_at_least in ((1, 100_000_000), (2, 200_000_000)):
+        monkeypatch.setattr(lookup.caches.hardware, "caches_in_use", lambda _level, n=caches: n)
         assert lookup.caches.flusher()().nbytes >= bytes_at_least
 
 
@@ -256,3 +256,26 @@ def test_a_wrong_compiled_gradient_fails(monkeypatch):
 @pytest.mark.parametrize("direction", ["forward", "forward_backward"])
 def test_rounding_of_long_sums_is_not_taken_for_an_error(direction):
     assert run(bag_size=20_000, batch_size=4, zipf_s=1.5, direction=direction).status == "ok"
+
+
+def test_ids_that_are_left_out_move_no_vectors():
+    full, half = (run(batch_size=512, bag_size=10, padding_idx=p) for p in (-1, 0))
+    ids, row = 5120, 32  # D is 8
+    assert full.metrics["bytes_moved"] == ids * (8 + row) + 512 * row
+    vectors = (half.metrics["bytes_moved"] - ids * 8 - 512 * row) / row
+    assert 0.45 * ids < vectors < 0.55 * ids
+    assert half.environment["touched_bytes"] < full.environment["touched_bytes"]
+
+
+class Frozen(DenseEmbeddingBag):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        weight = self.weight.detach()
+        del self.weight
+        self.register_buffer("weight", weight)
+
+
+def test_a_table_of_buffers_is_measured_forward(stand_in):
+    stand_in(Frozen)
+    assert run().error is None
+    assert run(direction="forward_backward").error == "dense has no parameters to train: take direction forward."

@@ -236,3 +236,27 @@ def test_the_sweep_has_every_operator_in_every_size():
     assert len(cells) == len(OPERATORS) * 3 * 2 * 2
     assert len(forward) == len(cells) * len(ENTRY.methods)
     assert {t.config["operator"] for t in of_operators("memory_ops_short")} == set(OPERATORS)
+
+
+class GradientAlmostRight(EagerOperator):
+    def __call__(self, prepared):
+        x = prepared[0]
+        return super().__call__([x.detach() + 1.002 * (x - x.detach()), *prepared[1:]])
+
+
+def test_a_gradient_of_one_term_is_held_to_the_tolerance_of_one(eager_is):
+    eager_is(GradientAlmostRight)
+    result = run(operator="sigmoid_chain", working_set="in_l3", direction="forward_backward")
+    assert result.status == "failed"
+    assert "gradient of input 0" in result.error
+
+
+class OneGradient(EagerOperator):
+    def __call__(self, prepared):
+        return super().__call__([prepared[0], *(t.detach() for t in prepared[1:])])
+
+
+def test_a_gradient_that_is_missing_fails(eager_is):
+    eager_is(OneGradient)
+    result = run(operator="swiglu", direction="forward_backward")
+    assert (result.status, result.error) == ("failed", "eager is wrong: its gradient of input 1 is not there.")

@@ -328,3 +328,10 @@ def test_validation_trains_and_tests_on_the_training_part(result):
     assert found.environment["data"].startswith("validation")
     assert len(found.samples_us) < len(result.samples_us)
     assert found.metrics["logloss"] != result.metrics["logloss"]
+
+
+def test_a_test_part_of_one_kind_is_told_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = dataclasses.replace(load(), test_labels=np.zeros_like(load().test_labels))
+    monkeypatch.setattr(sys.modules[__name__], "load", lambda: one)
+    monkeypatch.setattr(training, "Training", lambda *_: pytest.fail("nothing is to be trained"))
+    assert "has non-clicks alone in its test part" in run().error

@@ -297,3 +297,27 @@ def test_kernels_are_compiled_ahead_for_the_methods_that_are_asked_for(engine, m
     monkeypatch.setattr(cli, "build_ahead", lambda names, _say: asked.append(names))
     assert main(["run", str(engine.file("ok")), "-p", "methods=fake_dense"]) == 0
     assert asked == [{"fake_dense"}]
+
+
+def test_help_says_which_columns_are_no_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["suggest", "--help"])
+    assert "index that pandas writes" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--probability", "a probability from 0.5"),
+        ("--least", "a percentage such as 2"),
+        ("--last", "a whole number from 2"),
+    ],
+)
+def test_a_number_of_track_that_is_none_is_told_in_words(
+    option: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["track", "quick", option, "abc"])
+    told = capsys.readouterr().err
+    assert said in told
+    assert "invalid _" not in told

@@ -671,3 +671,39 @@ def test_a_limit_needs_the_whole_interval_beyond_it() -> None:
 )
 def test_ratios_as_text(ratio: Ratio, text: str) -> None:
     assert ratio_text(ratio) == text
+
+
+def test_speedups_over_two_baselines_are_not_divided(store: Store) -> None:
+    def over(sweep: str, name: str, speedup: float) -> Record:
+        known = {"speedup_ci_low": speedup * 0.99, "speedup_ci_high": speedup * 1.01}
+        told = json.dumps({"compared_with": name})
+        return record(sweep, "cafe", 50, environment=told, baseline_latency_us=50 * speedup, **known)
+
+    made = [record("old", "dense", 100), over("old", "dense", 2.0), over("new", "hashed", 1.0)]
+    (only,) = compared(store, made).configurations
+    assert only.relative is None
+
+
+def test_seeds_of_a_configuration_are_one_value_of_the_mean(store: Store) -> None:
+    made = [
+        record(
+            sweep, us=50.0 if (sweep, batch) == ("new", 512) else 100.0, config={"batch_size": batch, "seed": seed}
+        )
+        for sweep in ("old", "new")
+        for batch in (64, 512)
+        for seed in range(10)
+    ]  # fmt: skip
+    mean = compared(store, made).means()["dense"]
+    assert mean.value == pytest.approx(math.sqrt(2), rel=0.02)
+    assert mean.low < 1 < 2 < mean.high
+
+
+def test_what_is_in_no_mean_is_said(store: Store) -> None:
+    values = {64: (0.0, 0.2), 512: (0.4, 0.2)}
+    made = [
+        record(sweep, config={"batch_size": batch}, metadata_mb=ends[number])
+        for batch, ends in values.items()
+        for number, sweep in enumerate(("old", "new"))
+    ]
+    text = compare_table.text(compared(store, made, of=METRICS["metadata_mb"]))
+    assert "1 configuration with 0 on one side: a ratio that is in no mean." in text

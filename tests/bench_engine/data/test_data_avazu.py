@@ -67,6 +67,7 @@ def test_the_hour_becomes_hour_of_the_day_weekday_and_weekend():
     ("text", "words"),
     [
         (HEADER + line(14102100) + line(14103200), r"line 3: hour is '14103200', not an hour as YYMMDDHH"),
+        (HEADER + line(14102100) + line("1410 121"), r"line 3: hour is '1410 121', not an hour as YYMMDDHH"),
         (HEADER + line(14102100) + line(14102100, 3), r"line 3: click is '3', not 0 or 1"),
         (HEADER + line(14102100)[:-9], "cut off in this line"),
         (HEADER, "holds no rows"),

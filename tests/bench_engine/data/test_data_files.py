@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from bench_engine import registry
 from bench_engine.data import files
 from bench_engine.registry import UnknownNameError, missing
 
@@ -97,3 +99,11 @@ def test_asking_imports_nothing_heavy():
         "print(sorted({'torch', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_all_days_that_are_there_belong_to_the_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIRROR_DATA_DIR", str(tmp_path))
+    (tmp_path / "criteo-1tb").mkdir()
+    for number in range(4):
+        (tmp_path / f"criteo-1tb/day_{number}").write_text("x")
+    assert registry.DATA_SETS["criteo-1tb"].present[-1] == "criteo-1tb/day_3"

@@ -246,3 +246,11 @@ def test_bad_requests_are_refused():
         stream(SMALL, TRAIN, 0)
     with pytest.raises(ValueError, match="position must be between 0 and 1"):
         planted.probes(SMALL, (1.2,))
+
+
+def test_what_is_rare_after_a_turnover_is_what_is_looked_up_rarely_then():
+    spec = replace(SMALL, drift_share=0.0, swap_popularity=True, swap_share=0.5)
+    truth, rows = planted.truth(spec), spec.field_rows[0]
+    frequent = np.argsort(-truth.popularity_after[:rows])[: rows // 10]
+    assert not truth.rare_important_after[frequent].any()
+    assert not truth.frequent_useless_after[truth.lost].any()

@@ -1,5 +1,6 @@
 """A CSV or Parquet file of one's own as click data: what is read, how it is split, one sentence for what is wrong."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,15 @@ def test_an_empty_id_is_a_value(tmp_path: Path) -> None:
     assert load("mine", path, "click").field_rows == (3,)
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_pandas_is_no_field(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{name},user,click\n" + "".join(f"{n},{n % 3},{n % 2}\n" for n in range(40)))
+    assert len(load("mine", path, "click").field_rows) == 1
+
+
 WRONG = [
+    ("user,click\na,1\n", {"time": "click"}, "mine.csv: the column 'click' cannot be label and time"),
     ("", {}, "mine.csv is empty: give a file whose first line names its columns."),
     ("user,click\n", {}, "mine.csv holds no rows: fetch it again."),
     ("user,click\na,1\nb,nan\n", {}, "mine.csv, row 2: click is 'nan', not 0 or 1"),
@@ -189,3 +198,18 @@ def test_a_mask_of_whole_numbers_is_refused() -> None:
     with pytest.raises(ValueError, match=r"test must be bool \(10,\), not int64"):
         ClickData.split("x", (10,), ids, labels, test)
     assert ClickData.split("x", (10,), ids, labels.astype(np.int64), test == 1).train_labels.dtype == np.float32
+
+
+@pytest.mark.parametrize("day", ["12/{:02}/2025", "{:02}.12.2025", "2026-1-{}", "u{}"])
+def test_texts_that_do_not_sort_as_times_are_refused(tmp_path: Path, day: str) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("user,click,day\n" + "".join(f"u,{n % 2},{day.format(n + 1)}\n" for n in range(20)))
+    with pytest.raises(DataFileError, match=r"row 1: day is .* not a time such as 2026-01-31"):
+        load("mine", path, "click", time="day")
+
+
+def test_a_file_name_that_is_no_utf8_comes_back(clicks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(own_data.VARIABLE, raising=False)
+    path = clicks.rename(os.fsdecode(os.fsencode(clicks.parent) + b"/old\xff.csv"))
+    own_data.name_table(table := own_data.own_table(path, "click"))
+    assert list(own_data.named_tables()) == [table]

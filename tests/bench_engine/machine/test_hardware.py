@@ -141,3 +141,11 @@ def test_gpus_and_their_driver(tree: Path) -> None:
 
 def test_the_real_one_is_json() -> None:
     assert json.loads(json.dumps(hardware.details()))["memory_limit_gb"] > 0
+
+
+def test_caches_of_the_cores_that_may_be_used_are_counted(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for core, mask in ((0, "000f000f"), (1, "000f000f"), (4, "00f000f0")):
+        names = {"level": "3", "type": "Unified", "shared_cpu_map": mask}
+        write(tree, {f"{CPU}/cpu{core}/cache/index3/{name}": text for name, text in names.items()})
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0, 1, 4})
+    assert hardware.caches_in_use(3) == 2

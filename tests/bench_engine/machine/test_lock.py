@@ -184,3 +184,12 @@ def test_cancelled_while_waiting() -> None:
     told: list[str] = []
     with machine_lock("first"), machine_lock("second", True, told.append, lambda: bool(told)):
         assert len(told) == 1
+
+
+def test_a_file_system_without_locks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    with pytest.raises(MachineBusyError, match=r"cannot be locked: No locks available\. .*MIRROR_LOCK"):
+        machine_lock("first").__enter__()

@@ -90,6 +90,18 @@ def test_numbers_of_other_libraries_are_numbers() -> None:
     loaded = notebook._sweep("dense", "", [], "lookup", np.arange(2), None, {"batch_size": np.array([64, 512])})
     assert loaded.parts[0].values["batch_size"] == (64, 512)
     assert loaded.parts[0].seeds == (0, 1)
+    assert notebook._sweep("dense", "", [], "lookup", np.int64(3), None, {}).parts[0].seeds == (0, 1, 2)
+
+
+def test_a_shape_of_torch_is_one_value() -> None:
+    assert notebook._shape((64, 512)) == "64x512"
+    assert notebook._shape([(8, 2), "3x4"]) == notebook._shape(((8, 2), "3x4")) == ["8x2", "3x4"]
+
+
+def test_two_methods_of_one_name_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(notebook.registry, "with_own", lambda implementation, called, folder: called or "my_bag")
+    with pytest.raises(SweepError, match="Two methods are called my_bag"):
+        bench_engine.bench(lambda: 1, lambda: 2, db=str(tmp_path / "x.duckdb"))
 
 
 def row(method: str, batch: int, speedup: float, verdict: str) -> benched.Row:

@@ -104,7 +104,9 @@ def test_a_plugin_is_named_by_the_environment_too(tmp_path: Path) -> None:
         ("import sys\nsys.exit(0)\n", "cannot be imported (SystemExit: 0)."),
         ("syntax error here\n", "cannot be imported (SyntaxError:"),
         ("x = 1\n", "declares no method"),
+        ("open('no_such_weights')\n", "cannot be imported (FileNotFoundError:"),
         (DECLARED.format(name="dense"), "There is a method dense already"),
+        (DECLARED.format(name="dense_again"), "There is a method dense_again already"),
         (DECLARED.format(name="a b"), "needs another name"),
         (DECLARED.format(name="mine") + DECLARED.format(name="mine"), "Two plug-ins declare a method mine"),
         (DECLARED.format(name="mine").replace('text"', 'text", benchmarks=("cooking",)'), "cannot run in cooking"),
@@ -160,11 +162,43 @@ def test_a_changed_plugin_is_another_kernel(tmp_path: Path) -> None:
     assert all(hashes)
 
 
+def kernel_of(folder: Path, code: str, declared: str = DECLARED.format(name="mine")) -> str:
+    """The hash of the plug-in's method."""
+    plugin(folder, "one.py", code + declared)
+    script = "from bench_engine.registry import METHODS, with_plugins\nwith_plugins('one.py')\n"
+    done = command(["-c", f"{script}print(METHODS['mine'].source_hash())"], folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_what_a_plugin_takes_from_this_project_is_part_of_its_kernel(tmp_path: Path) -> None:
+    taken = "from bench_engine.data.quality import {} as measure\n"
+    assert kernel_of(tmp_path, taken.format("auc")) != kernel_of(tmp_path, taken.format("logloss"))
+
+
+def test_any_file_may_be_what_a_kernel_is_made_of(tmp_path: Path) -> None:
+    declared = DECLARED.format(name="mine").replace('text"', 'text", sources=("kernel",)')
+    (tmp_path / "kernel").mkdir()
+    hashes = set()
+    for name, content in (("it.so", b"\x7fELF\xff\xfe"), ("it.c", b"int x;"), ("it.c", b"int y;")):
+        (tmp_path / "kernel" / name).write_bytes(content)
+        hashes.add(kernel_of(tmp_path, "", declared))
+    assert len(hashes) == 3
+
+
 OWN = "from bench_engine.plugin import benchmark, data_set, metric\nfrom bench_engine.registry import Axis\n"
 
 
 def own_benchmark(name: str = "mine", axes: str = '"num_rows",', methods: str = '"dense",') -> str:
     return f'@benchmark("{name}", "op", axes=({axes}), methods=({methods}))\ndef run(trial):\n    return {{}}\n'
+
+
+def test_a_benchmark_may_run_on_a_data_set_of_ones_own(tmp_path: Path) -> None:
+    data = '@data_set("my_clicks", "text")\ndef load():\n    pass\n'
+    plugin(tmp_path, "one.py", OWN + data + own_benchmark(axes='"dataset",'))
+    (tmp_path / "s.yaml").write_text("benchmark: mine\nmethods: [dense]\nparameters: {dataset: {value: my_clicks}}\n")
+    done = command(["-m", "bench_engine", "plan", "s.yaml", "--plugin", "one.py"], tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

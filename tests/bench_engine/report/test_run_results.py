@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import pytest
 
 from bench_engine.command.cli import main
 from bench_engine.compare.sides import UsageError
+from bench_engine.measure.means import random_effects
+from bench_engine.measure.ratios import Ratio
 from bench_engine.report import reported, run_page
 from bench_engine.report.next_steps import next_steps
 from bench_engine.report.run_results import RunResults, of_run
@@ -235,3 +238,38 @@ def test_verbose_tells_what_was_measured(engine, capsys: pytest.CaptureFixture[s
     assert re.search(
         r"\n  2 µs, 3 samples in 1 turns, stopped by fixed_count, .* s, trial \w+-1\n", capsys.readouterr().err
     )
+
+
+def test_the_baseline_is_that_of_the_run(found: Callable[..., RunResults]) -> None:
+    """Of a sweep before, the baseline was another one."""
+
+    def over(name: str) -> dict[str, str]:
+        return {"environment": json.dumps({"compared_with": name, "start_turns": [3, 3, 3]})}
+
+    results = found(
+        record("dense", sweep="earlier"),
+        record("hashed", sweep="earlier", **against(5.0, 2.0, "faster"), **over("dense")),
+        record("small_dim", **against(2.5, 2.0, "faster"), **over("hashed")),
+    )
+    told = {m.axes["method"]: (m.is_baseline, m.speedup and m.speedup.value) for m in results.measured}
+    assert told == {"dense": (False, None), "hashed": (True, None), "small_dim": (False, pytest.approx(2.0))}
+    assert [m.over for m in results.means["lookup"]] == ["hashed"]
+
+
+def test_the_mean_knows_of_how_many_starts_intervals_are(found: Callable[..., RunResults]) -> None:
+    pairs = [
+        (record("dense", batch_size=b), record("hashed", batch_size=b, **against(5.0, 2.0, "faster")))
+        for b in (64, 512)
+    ]
+    (mean,) = found(*itertools.chain(*pairs)).means["lookup"]
+    expected = random_effects([Ratio(2.0, 1.96, 2.04, 2)] * 2)  # of three starts
+    assert (mean.speedup.low, mean.speedup.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_what_fails_is_not_kept_as_the_baseline(engine, monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(engine.file("ok"))
+    assert main(["run", path, "--save-baseline", "main"]) == 0
+    monkeypatch.setattr("bench_engine.command.after_run._compared", lambda *_: True)
+    again = ["run", path, "--force", "--baseline", "main", "--save-baseline", "main", "--fail-on", "slower:5%"]
+    assert main(again) == 3
+    assert "Not kept as the baseline main" in capsys.readouterr().err

@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -385,3 +387,46 @@ def test_what_makes_timings_unsure_is_said_where_there_is_something_to_time(
     for _ in range(2):
         run(engine.sweep("ok"), executor=FakeExecutor(), say=said.append)
     assert said == ["The load is high."]
+
+
+def test_a_forced_run_that_was_cancelled_does_not_go_on(engine) -> None:
+    def answer(trial: Trial) -> TrialResult:
+        if trial.config["seed"] == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return OK
+
+    state = run(engine.sweep("ok", seeds=3), Options(force=True), FakeExecutor(answer))
+    assert state.message == "1 of 3 done; --force measures all of them again."
+
+
+def test_results_made_anew_have_the_journal_before_anything_runs(engine) -> None:
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    Path(engine.url).unlink()
+    there = []
+
+    def answer(_trial: Trial) -> TrialResult:
+        there.append(len(engine.stored()))
+        return OK
+
+    run(engine.sweep("ok", batch_size=[2]), executor=FakeExecutor(answer))
+    assert there == [1]
+
+
+def test_attempts_go_on_where_the_results_are_held_for_a_second(engine) -> None:
+    run(engine.sweep("ok"), executor=FakeExecutor())
+    for path in engine.journal.glob("*.json"):
+        path.unlink()
+    code = f"import duckdb, time; c = duckdb.connect({engine.url!r}); print('held', flush=True); time.sleep(2)"
+    holders = []
+
+    class Held(FakeExecutor):
+        def sites(self):  # between opening the results and the plan
+            holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+            assert holder.stdout.readline() == "held\n"
+            holders.append(holder)
+            return super().sites()
+
+    run(engine.sweep("ok"), executor=Held())
+    for holder in holders:
+        holder.wait()
+    assert [row["trial_id"][-2:] for row in engine.stored()] == ["-1", "-2"]

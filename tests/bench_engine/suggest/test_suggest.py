@@ -103,6 +103,11 @@ WRONG = [
         "3e-05 MB do not hold one row for each of the 2 fields ",
     ),
     (
+        ["CLICKS", "--label", "click", "--budget-mb", "5e-5", "--methods", "small_dim"],
+        1,
+        "None of small_dim keeps 5e-05 MB on ",
+    ),
+    (
         ["CLICKS", "--label", "click", "--out", "no/such/folder"],
         2,
         "--out no/such/folder is no file in a folder that is ",
@@ -210,3 +215,26 @@ def test_what_is_no_choice_is_left_out_with_its_reason(engine, clicks: Path, mon
     }
     assert [table.lookup_us for table in found.tables] == [None, 7.5]
     assert found.front == (found.chosen, found.tables[1])
+
+
+def test_a_plan_goes_into_the_file_that_is_named(
+    engine, clicks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "plan"
+    wanted = ["suggest", str(clicks), "--label", "click", "--budget-mb", "0.003", "--plan", "--out", str(out)]
+    assert main([*wanted, "--format", "json"]) == 0
+    assert json.loads(out.read_text())["seconds"] > 0
+    assert capsys.readouterr().out == ""
+    assert main([*wanted, "--format", "html"]) == 2
+
+
+def test_results_of_other_files_under_the_same_name_are_no_choice(
+    engine, clicks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = suggest.planned(suggest.Asked(0.0020, str(clicks), "click", methods=("int8",)))
+    row = {
+        "method": "int8", "compression": 1.0, "seed": 0, "status": "ok", "error": "", "auc": 0.9, "memory_mb": 0.001,
+        "metadata_mb": None, "latency_us": 9.0, "num_rows": search.sizes.rows - 50,
+    }  # fmt: skip
+    monkeypatch.setattr(suggest, "rows_of", lambda *_: (row,))
+    assert suggest.found(search).chosen is None

@@ -145,3 +145,23 @@ def test_the_code_makes_a_table_of_what_was_measured(method: str, built_kernels:
         bytes_of = getattr(made, "memory_bytes", None)
         held = bytes_of() if bytes_of else sum(t.nbytes for t in (*made.parameters(), *made.buffers()))
         assert held <= budget_mb * 1e6
+
+
+def test_tables_with_fewer_seeds_are_not_ahead_by_the_seeds_they_lack() -> None:
+    a, b = table("a", 0.1, 0.900, 0.902), table("b", 0.1, 0.910, 0.912, 0.850)
+    assert chosen([a, b], 0.2) == b
+    assert "0.0100 ± 0.0000 ahead over 2 seeds of the next, a" in reason(b, [a, b], 0.2)
+
+
+def test_many_rows_are_given_the_time_that_they_take() -> None:
+    sizes = replace(SIZES, data="synthetic")
+    limits = [
+        budgets.sweep(0.0096, replace(sizes, train_rows=n), ("int8_qr",), 1).parts[0].time_limit_s
+        for n in (100_000, 40_000_000)
+    ]
+    assert limits == [600.0, 40_000.0]
+
+
+def test_without_tables_csv_has_its_head() -> None:
+    head = "method,compression,memory_mb"
+    assert suggest_text.rendered(replace(FOUND, tables=(), chosen=None), "csv").startswith(head)

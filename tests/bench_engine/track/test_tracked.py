@@ -166,3 +166,12 @@ def test_commits_are_in_the_order_of_git_where_it_knows_them(monkeypatch: pytest
     assert commit_order.ordered(times) == ["ffff0000", "aaaa0000", "aaaa0000+", "bbbb0000"]
     times["cccc0000"] = datetime(2026, 11, 8, 12)
     assert commit_order.ordered(times) == ["bbbb0000", "aaaa0000+", "aaaa0000", "cccc0000", "ffff0000"]
+
+
+def test_another_baseline_is_no_change(store: Callable[..., Store]) -> None:
+    results = store(dense=[10.0] * 12)
+    for number, commit in enumerate(COMMITS):
+        over, speedup = ("dense", 2.0) if number < 6 else ("inductor", 1.0)
+        told = json.dumps({"compared_with": over})
+        results.add([run("hashed", 5.0 + 0.01 * (number % 3), commit, number, speedup, environment=told)])
+    assert track(results, "quick", ["method=hashed"], relative=True).changes == ()

@@ -193,3 +193,21 @@ def test_what_it_says_is_of_the_rows_that_were_loaded():
 def test_a_table_that_trains_is_not_shared():
     with pytest.raises(RuntimeError, match="not shared between processes"):
         table().share_memory()
+
+
+def test_the_padding_id_pays_for_nothing():
+    each = torch.cat([torch.from_numpy(counts()._exact[f]) for f in range(3)])
+    each[305] = 1_000_000
+    module = CompressedEmbeddingBag(FIELDS, 16, 0.003, counts=each, seed=3, padding_idx=305)
+    assert [r.kind for r in module.explain()] == ["whole", "shared", "zeros"]
+    assert 305 not in module.live
+
+
+def test_a_state_of_another_budget_changes_nothing():
+    module, other = table(4000), table(3000)
+    trained(other, 2)
+    before = module.materialize()
+    with pytest.raises(ValueError, match="make it with the same budget"):
+        module.load_state_dict(other.state_dict())
+    assert torch.equal(module.materialize(), before)
+    assert module.budget_bytes == 4000

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from bench_engine.kernels.budget import CompressedEmbeddingBag, compress, decompress
-from bench_engine.kernels.quantized import QuantizedEmbeddingBag, QuantizedOptimizer
+from bench_engine.kernels.quantized import MixedPrecisionEmbeddingBag, QuantizedEmbeddingBag, QuantizedOptimizer
 
 pytestmark = pytest.mark.usefixtures("built_kernels")
 
@@ -140,3 +140,20 @@ def test_bad_input_is_a_sentence():
         compress(model, ALL / 1e6, ids())
     with pytest.raises(ValueError, match="no quantized or compressed table"):
         decompress(model)
+
+
+def test_a_frozen_table_stays_frozen_there_and_back():
+    model = Model()
+    model.few.weight.requires_grad_(False)
+    small = compress(model.eval(), 0.005, ids(), seed=1)
+    plain = decompress(small)
+    assert not plain.few.weight.requires_grad
+    assert plain.rest["some"].weight.requires_grad
+    assert not plain.few.training
+
+
+def test_tables_of_mixed_precision_become_plain_ones():
+    mixed = MixedPrecisionEmbeddingBag(500, 16, 0.2, counts=torch.arange(500), seed=1)
+    plain = decompress(nn.Sequential(mixed))[0]
+    assert type(plain) is nn.EmbeddingBag
+    assert torch.equal(plain.weight, mixed.materialize())

@@ -267,3 +267,18 @@ def test_gradients_that_were_set_to_zero_are_dropped(trained):
     before = trained.weight.detach().clone()
     optimizer.step()
     assert torch.equal(trained.weight, before)
+
+
+def test_a_gradient_of_a_closure_is_refused_too():
+    module = CafeEmbeddingBag(200, 12, 0.3)
+    optimizer, before = module.training_optimizer(0.1, 1e-3), module.weight.detach().clone()
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (module(torch.tensor([[1]])) * math.nan).sum()
+        loss.backward()
+        return loss
+
+    with pytest.raises(FloatingPointError, match="nothing was changed"):
+        optimizer.step(closure)
+    assert torch.equal(module.weight, before)

@@ -105,3 +105,9 @@ def test_a_frozen_table_refuses_what_the_trained_one_refuses():
             frozen(wrong)
     with pytest.raises(ValueError, match="give a list of 2 offsets, not 1"):
         frozen([ids.flatten()] * 2, [torch.zeros(1, dtype=torch.int64)])
+
+
+def test_a_frozen_table_refuses_the_state_of_another_hash():
+    one, other = (to_frozen(FIITEDEmbeddingBag(200, 12, 4, 0.8, hashed_ids=True, seed=s)) for s in (1, 2))
+    with pytest.raises(ValueError, match="hash seed"):
+        other.load_state_dict(one.state_dict())

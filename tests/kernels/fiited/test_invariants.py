@@ -630,3 +630,33 @@ def test_bytes_are_counted_by_kind_and_fall_with_the_ratio():
     assert totals["compact", 0.99] < 0.03 * dense
     assert totals["compact", 0.99] < totals["flat", 0.99] < 0.2 * dense
     assert totals["compact", 0.5] < 0.8 * dense
+
+
+@each_layout
+def test_what_is_not_listed_has_no_weights(layout):
+    case = a_case(interval=1000)
+    module, optimizer = case.module(layout=layout)
+    module.on_prune(lambda event: None)
+    train(module, optimizer, some_calls(case, 10))
+    event = module.prune(listed=False)
+    assert event.num_evicted
+    assert len(event.evicted_weights) == len(event.evicted) == 0
+
+
+@each_layout
+def test_lookups_that_lie_far_apart_do_not_add_up(layout):
+    module = FIITEDEmbeddingBag(1000, 8, 4, 0.9, interval=1000, layout=layout, admission_filter=2)
+    optimizer = FIITEDOptimizer(module, "sgd", lr=0.1)
+    row, other = (~module.live_mask().any(1)).nonzero().squeeze(1)[:2].tolist()
+    for ids in (torch.tensor([[row]]), torch.full((1, 8192), other), torch.tensor([[row]])):
+        optimizer.zero_grad()
+        module(ids).sum().backward()
+        optimizer.step()
+    assert not module.utilities([row]).any()
+
+
+def test_a_dry_run_counts_no_row_whose_time_is_over():
+    module = FIITEDEmbeddingBag(100, 8, 1, 0.9, ttl=1)
+    assert module.dry_run(0.9).evicted == 0
+    event = module.prune()
+    assert (len(event.expired), event.live) == (10, 0)

@@ -12,7 +12,7 @@ from bench_engine.kernels.gir.backend import toolchain
 from bench_engine.kernels.gir.capture import to_kernel
 from bench_engine.kernels.gir.compiling import traced
 from bench_engine.kernels.gir.cpu.codegen import unit
-from bench_engine.kernels.gir.cpu.strategy import Strategy, schedule
+from bench_engine.kernels.gir.cpu.strategy import Strategy, lacks_vectors, schedule
 from bench_engine.kernels.gir.gpu.blocks import Blocks, blocked
 from bench_engine.kernels.gir.program.ir import Kernel, UnsupportedError, loops
 from bench_engine.kernels.gir.program.rewrites import optimize
@@ -56,6 +56,8 @@ def case(
     """A function as one kernel; `change` is what rewrites it."""
     module, kernel = naive(fn, inputs)
     scheduled = schedule(change(kernel), strategy)
+    if lacks_vectors(scheduled):
+        scheduled = schedule(optimize(kernel), strategy)
     assert parse(to_text(scheduled)) == scheduled
     return Case(fn, inputs, Region(module, kernel), scheduled)
 

@@ -1,7 +1,9 @@
 """The ways in, what is decided and kept, and what happens when something is missing or broken."""
 
+import copy
 import json
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -378,8 +380,9 @@ def test_types_and_truth_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_example_inputs_are_tensors() -> None:
-    with pytest.raises(TypeError, match="are tensors"):
-        gir.compile(softmax, [3])
+    for wrong in ([3], torch.rand(1, 4), torch.tensor(3.0)):
+        with pytest.raises(TypeError, match="are tensors"):
+            gir.compile(softmax, wrong)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -428,3 +431,80 @@ def test_a_survey_has_candidates_of_the_whole_space_from_the_best_to_the_worst()
     assert [one["predicted_us"] for one in surveyed] == sorted(one["predicted_us"] for one in surveyed)
     assert (surveyed[0]["candidate"], surveyed[-1]["candidate"]) == (space[0].name, space[-1].name)
     assert all(one["measured_us"] > 0 for one in surveyed)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.bool])
+def test_a_sum_of_another_type_converts_first(monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype) -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return x.sum(-1, dtype=dtype).float() * 0.5
+
+    always(monkeypatch, kernel=True)
+    fast, x = gir.compile(fn, [torch.zeros(64, 33)]), torch.full((64, 33), 0.6)
+    assert torch.equal(fast(x), fn(x))
+
+
+def test_a_graph_module_is_compiled() -> None:
+    model, x = torch.fx.symbolic_trace(nn.Sequential(nn.Softmax(-1))), torch.randn(8, 16)
+    torch.testing.assert_close(gir.compile(model, [x])(x), x.softmax(-1))
+
+
+def test_an_error_without_words_stays_that_error() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        if x.dim() != 2:
+            raise NotImplementedError
+        return x.exp()
+
+    fast = gir.compile(fn, [torch.rand(3, 4)])
+    with pytest.raises(NotImplementedError):
+        fast(torch.rand(2, 3, 4))
+    x = torch.rand(6, 4)
+    torch.testing.assert_close(gir.compile(lambda x: x.var(dim=[]) * 2, [x])(x), x.var() * 2)
+
+
+def test_what_was_compiled_is_copied_with_its_model() -> None:
+    model, x = nn.Sequential(nn.LayerNorm(16), nn.Softmax(-1)).eval(), torch.randn(8, 16)
+    compiled = gir.compile(model, [x])
+    for twin in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):
+        assert twin.fn is not model
+        with torch.no_grad():
+            torch.testing.assert_close(twin(x), model(x))
+
+
+def test_a_folder_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(toolchain.fcntl, "flock", no_locks)
+    with toolchain.one_at_a_time():
+        pass
+
+
+def test_an_interrupted_compiler_ends_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ended = []
+
+    def kill(pid: int, number: int) -> None:
+        ended.append(pid)
+        os.kill(pid, number)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 100\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("CXX", str(slow))
+    monkeypatch.setattr(toolchain.os, "killpg", kill)
+    monkeypatch.setattr(toolchain.subprocess.Popen, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        toolchain.compile_unit("int x;", tmp_path / "x.so")
+    assert ended
+
+
+def test_where_two_measurements_contradict_one_another_a_third_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([1.0, 3.0, 1.0])  # of the kernel in each; the original takes 2
+    monkeypatch.setattr(
+        "bench_engine.kernels.gir.backend.tuning.measure", lambda calls: [next(told)] * (len(calls) - 1) + [2.0]
+    )
+    (decision,) = gir.compile(softmax, [torch.randn(64, 32)]).decisions()
+    assert decision.kernel is not None
+    assert next(told, None) is None

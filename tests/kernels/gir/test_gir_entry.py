@@ -5,7 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -414,3 +414,61 @@ def test_torch_compile_enters_in_the_same_way(way: str) -> None:
     model.zero_grad()
     model(x).sum().backward()
     torch.testing.assert_close(found, model.norm.weight.grad)
+
+
+MODEL = nn.Sequential(nn.Dropout(0.5), nn.Softmax(-1)).eval()
+BOUND = MODEL.forward
+
+
+@torch.no_grad()
+def predict(x: Tensor) -> Tensor:
+    return MODEL(x)
+
+
+class Calls(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return BOUND(x)
+
+
+@pytest.mark.parametrize("fn", [predict, lambda x: BOUND(x), Calls()], ids=["decorated", "bound", "within"])
+def test_what_a_decorated_function_or_a_bound_method_reads_is_watched(way: str, fn: Callable[..., Any]) -> None:
+    x = torch.randn(64, 16)
+    MODEL.eval()
+    fast = gir.compile(fn, [x])
+    with torch.no_grad():
+        entered(fast, x, way)
+        MODEL.train()
+        same(fast, fn, x)
+
+
+class Parts(nn.Module):
+    sizes: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("sizes", torch.tensor([2, 3]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        a, b = x.split(self.sizes.tolist(), 1)
+        return torch.cat([b.exp(), a.exp()], 1)
+
+
+def test_values_that_a_list_was_made_of_are_not_kept(way: str) -> None:
+    model, x = Parts().eval(), torch.randn(8, 5)
+    fast = gir.compile(model, [x])
+    with torch.no_grad():
+        same(fast, model, x)
+        model.sizes.copy_(torch.tensor([4, 1]))
+        same(fast, model, x)
+
+
+class Out(NamedTuple):
+    wide: Tensor
+    narrow: Tensor
+
+
+def test_a_named_tuple_stays_one(way: str) -> None:
+    x = torch.randn(64, 16)
+    fast = gir.compile(lambda x: Out(x.exp() * 2, x.exp().tanh()), [x])
+    for _ in range(3):
+        assert type(fast(x)) is Out

@@ -167,6 +167,10 @@ def test_ids_that_torch_refuses_are_refused() -> None:
     compiled(x, ids)
     with pytest.raises(IndexError):
         compiled(x, torch.tensor([0, -1]))
+    ids = torch.randint(0, 5, (8,))
+    bags = gir.compile(lambda x, i, o: F.embedding_bag(i, x, o, mode="sum").exp(), [x, ids, torch.tensor([0, 3])])
+    with pytest.raises((RuntimeError, ValueError), match="offsets"):
+        bags(x, ids, torch.tensor([2, 4]))
 
 
 def test_what_was_decided_for_one_function_is_not_taken_for_another_of_the_same_kernel() -> None:
@@ -179,3 +183,75 @@ def test_what_was_decided_for_one_function_is_not_taken_for_another_of_the_same_
     one, other = (next(iter(regions.values())) for regions in kept)
     assert one.text == other.text
     assert one.ops != other.ops
+
+
+class Base(nn.Module):
+    """A forward whose helpers are no plain methods."""
+
+    @staticmethod
+    def act(x: Tensor) -> Tensor:
+        return x * SCALE
+
+    @property
+    def shift(self) -> float:
+        return SCALE
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.act(x) + self.shift).exp()
+
+
+class Child(Base):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("kind", [Base, Child])
+def test_static_methods_properties_and_super_are_watched(monkeypatch: pytest.MonkeyPatch, kind: type[Base]) -> None:
+    model, x = kind(), torch.rand(4, 4)
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    compiled = gir.compile(model, [x])
+    compiled(x)
+    monkeypatch.setitem(globals(), "SCALE", 1.0)
+    assert torch.allclose(compiled(x), model(x))
+
+
+def test_as_strided_counts_from_the_storage() -> None:
+    def fn(x: Tensor) -> Tensor:
+        return x.as_strided((4, 3), (3, 1), 0).exp()
+
+    big = torch.rand(8, 3)
+    check(fn, torch.rand(4, 3), others=(big[2:6],))
+    check(fn, big[2:6], others=(torch.rand(4, 3),))
+
+
+def test_ids_of_elements_that_are_not_taken_are_checked_too() -> None:
+    w, i = torch.rand(9), torch.randint(0, 9, (8,))
+    one = gir.compile(lambda w, i: w[i][:4].exp(), [w, i])
+    with pytest.raises(IndexError):
+        one(w, torch.tensor([0] * 7 + [9]))
+    table, j, rows = torch.rand(9, 16), torch.randint(0, 9, (5, 3)), torch.tensor([0, 1])
+    bags = gir.compile(lambda w, j, i: F.embedding_bag(j, w, mode="sum")[i].exp(), [table, j, rows])
+    j[4, 0] = 9
+    with pytest.raises((IndexError, RuntimeError)):
+        bags(table, j, rows)
+
+
+def test_variances_with_unusual_corrections() -> None:
+    check(lambda x: x.var(-1, correction=1.5) * 2, torch.ones(8, 33), others=(torch.rand(8, 33),))
+    check(lambda x: x.var(0, correction=3) * 2, torch.rand(4, 5), others=(torch.rand(2, 5),))
+
+
+def test_numbers_of_sizes_large_factors_and_truth_values_that_fill() -> None:
+    def scaled(x: Tensor) -> Tensor:
+        return (x / torch.full((1,), x.shape[0], dtype=torch.float32)).exp()
+
+    check(scaled, torch.rand(6, 4), others=(torch.rand(9, 4),))
+    x = torch.rand(6, 4)
+    assert torch.allclose(torch.compile(scaled, backend="gir", dynamic=True)(x), scaled(x))
+    check(lambda x: torch.full_like(x, 2, dtype=torch.bool).float() * x, torch.zeros(4, 4), others=(torch.rand(4, 4),))
+    weight, ids = torch.rand(1000, 4), torch.randint(0, 10**9, (4, 3))
+    check(
+        lambda a, b: F.embedding_bag(torch.add(a, b, alpha=6364136223846793005) % 1000, weight).exp(),
+        *(ids, torch.zeros_like(ids)),
+        others=(ids, ids + 1),
+    )

@@ -1,5 +1,7 @@
 """The tables of docs/memory_compiler.md come from the trials that are shipped."""
 
+import json
+
 from db.journal import ingest, merge
 from db.settings import examples_dir
 from db.store import Store
@@ -17,3 +19,9 @@ def test_shipped_trials_give_the_tables(tmp_path, monkeypatch, capsys):
     assert len(shown) > 40
     for line in shown:
         assert line in docs
+
+
+def test_thousands_of_random_graphs_were_right():
+    told = json.loads((examples_dir().parents[1] / "db" / "studies" / "gir" / "random_graphs.json").read_text())
+    assert told["graphs"] >= 4000
+    assert told["wrong"] == []

@@ -275,3 +275,20 @@ def test_no_rewrite_adds_bytes_at_any_level(seed: int) -> None:
                 moved = [traffic(k, batch, Caches()) for k in (before, after)]
                 assert all(moved[1][level] <= moved[0][level] for level in LEVELS), to_text(kernel)
             before = after
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%0 = load x[16*n + r] ; store p[16*n + r], %0",
+        "%8 = load j[16*n + r] ; %9 = row %8 80.0 ; %0 = gather x[%9]",
+    ],
+    ids=["stored", "checked"],
+)
+def test_sums_beside_which_something_is_stored_or_checked_stay_where_they_are(body: str) -> None:
+    text = """kernel k {{ input x: f32[5, 16] ; input j: i64[5, 16] ; input i: i64[5] ; output p: f32[5, 16]
+    output y: f32[5] ; temp t: f32[5]
+    par n < 5 {{ reduce r < 16 {{ {} ; %1 = reduce_sum %0 }}
+    store t[n], %1 }}
+    par m < 5 {{ %2 = load i[m] ; %3 = row %2 5.0 ; %4 = gather t[%3] ; store y[m], %4 }} }}"""
+    assert list(rewrites.fuse_sums(parse(spread(text.format(body))))) == []

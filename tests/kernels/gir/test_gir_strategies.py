@@ -207,3 +207,55 @@ def flags_of(address: int) -> list[str]:
 def test_a_kernel_without_values_looks_nothing_up() -> None:
     text = "kernel k {\n output y: f32[B]\n par b < B {\n store y[b], 0.0\n }\n}\n"
     assert bytes_looked_up(parse(text)) == 0
+
+
+def test_loops_that_store_integers_are_no_vectors() -> None:
+    text = """kernel k {
+      input i: i64[B]
+      output y: f32[B, 4]
+      temp t: i64[4] in L1
+      par b < B {
+        %0 = load i[b]
+        %1 = irem %0 9.0
+        par n < 4 {
+          store t[n], %1
+        }
+        par m < 4 {
+          %2 = load t[m]
+          %3 = float %2
+          store y[4*b + m], %3
+        }
+      }
+    }"""
+    assert {loop.vec for loop in loops(schedule(parse(text), Strategy(8)).body)} == {1}
+
+
+def test_offsets_of_copies_are_of_64_bits() -> None:
+    text = """kernel k {
+      input x: f32[64, 50000000]
+      output y: f32[50000000, 64]
+      par b < 50000000 {
+        par n < 64 vec 16 unroll 4 {
+          %0 = load x[50000000*n + b]
+          store y[64*b + n], %0
+        }
+      }
+    }"""
+    assert " + 2400000000" in function(parse(text))
+
+
+def test_steps_that_grow_with_the_batch_stay_two_loops() -> None:
+    text = """kernel k {
+      input d: f32[B] strides [B+1]
+      input a: f32[8, B]
+      output y: f32[8, B]
+      par n < 8 {
+        par b < B {
+          %0 = load d[B+1*b]
+          %1 = load a[B*n + b]
+          %2 = mul %0 %1
+          store y[B*n + b], %2
+        }
+      }
+    }"""
+    assert len(list(loops(schedule(parse(text), Strategy(8)).body))) == 2

@@ -14,7 +14,8 @@ import torch
 from torch import fx, nn
 from torch.utils.checkpoint import checkpoint
 
-from bench_engine.kernels.parallel_op import silence
+from bench_engine.kernels.native import extension
+from bench_engine.kernels.parallel_op import ops, silence
 from bench_engine.kernels.parallel_op.entry import (
     captured,
     dynamo_call,
@@ -583,3 +584,36 @@ def test_a_script_that_asks_for_the_logs_of_dynamo_gets_them(caplog):
         assert silence._thread.silent
     with caplog.at_level(logging.DEBUG, logger="torch._dynamo"), silence.in_silence():
         assert not silence._thread.silent
+
+
+@served_alone
+def test_a_library_that_cannot_be_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise extension.KernelsNotBuiltError("x.so cannot be loaded here")
+
+    monkeypatch.setattr(ops, "load", broken)
+    model = WideAndDeep()
+    torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+    said = capsys.readouterr().err
+    assert said.startswith("Parallel OP leaves WideAndDeep as it is")
+    assert said.count("\n") == 1
+
+
+@served_alone
+def test_a_part_that_was_called_by_itself_does_not_keep_its_model_back() -> None:
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part, self.rest = WideAndDeep(), WideAndDeep()
+
+        def forward(self, given):
+            return self.part(given) + self.rest(given)
+
+    model = Whole()
+    model.part(ids(5))
+    assert stand_in(model.part) is not None
+    torch.testing.assert_close(model(ids(5)), model.forward(ids(5)))
+    assert stand_in(model) is not None
+    assert stand_in(model.part) is None

@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from torch.nn.utils import prune
 
 from bench_engine.kernels.parallel_op import ops
 from bench_engine.kernels.parallel_op.entry import switching
@@ -86,3 +87,10 @@ def test_one_tensor_of_ids_that_does_not_fit():
         bags(torch.zeros(5, 4, dtype=torch.int64))
     with pytest.raises(ValueError, match="one tensor, without offsets"):
         bags([torch.zeros(5, 1, dtype=torch.int64), torch.zeros(5, 2, dtype=torch.int64)])
+
+
+def test_tables_that_are_pruned_stay_in_their_places():
+    bags = GroupedEmbeddingBag([torch.full((50, 4), 1.0), torch.full((50, 4), 2.0)])
+    prune.custom_from_mask(bags.weights, "0", torch.zeros(50, 4))
+    found = bags([torch.zeros(3, 1, dtype=torch.int64)] * 2)
+    assert found.tolist() == [[0.0] * 4 + [2.0] * 4] * 3

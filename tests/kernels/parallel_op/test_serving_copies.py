@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from bench_engine.kernels.parallel_op.entry import learning
 from tests.kernels.parallel_op.served_models import ROWS, alike, outcome, served
 
 pytestmark = [pytest.mark.usefixtures("grouped_ops", "compiled_for_python"), pytest.mark.timeout(120)]
@@ -194,3 +195,18 @@ def test_a_forward_that_writes_to_its_argument_between_its_lookups():
     serve = served(model)
     for seed in range(4):
         assert alike(serve(model, features(seed=seed)), model.forward(features(seed=seed)))
+
+
+def test_no_more_numbers_are_compared_than_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed, digest = [], learning._digest
+
+    def counted(ids: torch.Tensor) -> bytes:
+        hashed.append(ids.numel())
+        return digest(ids)
+
+    monkeypatch.setattr(learning, "_MOST_NUMBERS", 1000)
+    monkeypatch.setattr(learning, "_digest", counted)
+    copies = learning._Copies()
+    copies.add(torch.rand(20, 300), (0,))
+    copies.read(torch.zeros(20, 10, dtype=torch.int64))
+    assert 0 < sum(hashed) <= 1000 + 200

@@ -119,6 +119,16 @@ def another_table_every_time(model, ids):
     model.tables[1] = nn.EmbeddingBag.from_pretrained(torch.full((ROWS, 4), float(model.calls)), mode="sum")
 
 
+def another_part_of_its_storage(model, ids):
+    if not hasattr(model, "bank"):
+        model.bank = torch.stack([torch.full((ROWS, 4), 1.0), torch.full((ROWS, 4), 2.0)])
+    model.tables[2].weight.data = model.bank[model.calls % 2]
+
+
+def frozen_for_one_call(model, ids):
+    model.tables[2].weight.requires_grad_(not times(model, 4))
+
+
 def a_list_of_tables_every_time(model, ids):
     model.tables = nn.ModuleList([model.tables[0], model.tables[2], model.tables[1]])
 
@@ -141,6 +151,7 @@ BETWEEN = [
     weights_in_place, weights_through_data, weights_through_data_once, weights_of_many, weights_by_out, ids_in_place,
     ids_through_data, ids_elsewhere, another_storage, another_parameter, another_table, another_mode, a_hook,
     a_hook_of_all, another_table_every_time, a_list_of_tables_every_time,
+    another_part_of_its_storage, frozen_for_one_call,
     no_gradients, a_patch, a_call_of_itself, an_error, a_lookup_of_a_later_table,
 ]  # fmt: skip
 
@@ -166,7 +177,8 @@ def test_between_two_lookups(something, grad):
     for expected, found in zip(*results, strict=True):
         assert found == expected if isinstance(expected, tuple) else alike(found, expected)
     every_time = (weights_in_place, weights_through_data, ids_in_place, no_gradients, another_table_every_time)
-    assert something in (*every_time, a_list_of_tables_every_time) or serve.compiled.calls > 0
+    every_time += (a_list_of_tables_every_time, another_part_of_its_storage)
+    assert something in every_time or serve.compiled.calls > 0
 
 
 def test_writes_to_other_memory_leave_lookups_served():

@@ -116,3 +116,8 @@ def test_loads_without_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_home_folder_that_is_not_known():
+    with pytest.raises(SettingsError, match=r"_CACHE=~nobody-here/x names a home folder that is not known"):
+        read(CACHE="~nobody-here/x")

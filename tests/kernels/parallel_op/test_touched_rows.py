@@ -113,3 +113,19 @@ def test_reading_a_gradient_changes_nothing(one_update):
     _, known = trained(lambda tables, _: sums.append(float(tables[1].grad.norm())), lambda optimizer: optimizer.step())
     assert known[-1] == [True] * 3
     assert len(sums) == 4
+
+
+def test_a_gradient_in_another_shape_counts_as_a_whole(one_update):
+    trained(nothing, lambda optimizer: optimizer.step())  # from now on rows are noted
+    bags = GroupedEmbeddingBag([torch.zeros(2 * ROWS, DIM // 2) for _ in range(2)])
+
+    def stepped(step):
+        draw = torch.Generator().manual_seed(0)
+        tables = [nn.Parameter(torch.randn(ROWS, DIM, generator=draw)) for _ in range(2)]
+        views = {f"weights.{t}": table.view(2 * ROWS, -1) for t, table in enumerate(tables)}
+        ids = [torch.arange(2 * ROWS - 96, 2 * ROWS).view(32, 3)] * 2
+        torch.func.functional_call(bags, views, (ids,)).pow(2).sum().backward()
+        step(torch.optim.SGD(tables, lr=0.1))
+        return [table.detach() for table in tables]
+
+    assert same_bits(stepped(lambda optimizer: optimizer.step()), stepped(untouched))

@@ -132,3 +132,9 @@ def test_lists_of_any_length_share_a_few_choices(monkeypatch):
             clock.call(1, given=[torch.ones(4)] * length)
             clock.call(1, given=dict.fromkeys(range(length), torch.ones(4)))
     assert len(clock.turns.choices) == 1
+
+
+def test_an_argument_that_leads_back_to_itself():
+    batch: dict = {}
+    batch["root"] = batch
+    assert turns._alike(batch) == turns._alike(batch)

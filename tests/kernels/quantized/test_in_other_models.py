@@ -204,3 +204,57 @@ def test_a_graph_leaves_out_what_follows_the_last_bag(kind, mode):
     exported = torch.export.export(frozen, (ids, ends)).module()
     assert torch.equal(exported(ids, ends), frozen(ids, ends))
     assert frozen(ids, ends).shape == (2, 16)
+
+
+def test_a_graph_refuses_ids_of_another_field():
+    frozen = made("fields").to_frozen()
+    each = [torch.zeros(2, 2, dtype=torch.int64) for _ in FIELDS]
+    graph = torch.export.export(frozen, (each,)).module()
+    for field, wrong in ((0, FIELDS[0]), (1, -1), (2, FIELDS[2])):
+        call = [ids.clone() for ids in each]
+        call[field][0, 1] = wrong
+        with pytest.raises((IndexError, RuntimeError), match="at position 1 is out of range"):
+            graph(call)
+
+
+@each_kind
+def test_factors_of_padding_are_not_looked_at(kind):
+    table, ids = made(kind, padding_idx=7), torch.tensor([[7, 1]])
+    for factor in (float("inf"), float("nan")):
+        for module in (table, table.to_frozen()):
+            found = module(ids, None, torch.tensor([[factor, 1.0]]))
+            torch.testing.assert_close(found.detach(), module(ids).detach())
+
+
+@each_kind
+def test_a_frozen_form_follows_a_model_into_low_precision(kind):
+    frozen, ids = made(kind).to_frozen(), torch.randint(200, (9, 4))
+    before = frozen(ids)
+    model = nn.Sequential(frozen, nn.Linear(16, 1)).bfloat16()
+    assert torch.equal(frozen(ids), before.bfloat16())
+    assert model(ids).dtype == torch.bfloat16
+
+
+def sharded():
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = nn.Sequential(made("rows"), nn.Linear(16, 1))
+    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    optimizer = QuantizedOptimizer(model)
+    with pytest.raises(RuntimeError, match="is not trained under FSDP"):
+        optimizer.step()
+
+
+def test_sharded_models_are_refused():
+    assert [ended.message for ended in run(2, sharded)] == ["", ""]
+
+
+def test_a_graph_names_an_id_behind_the_last_field():
+    frozen = made("fields").to_frozen()
+    ids = torch.zeros(2, 2, dtype=torch.int64)
+    graph = torch.export.export(frozen, (ids,)).module()
+    wrong = ids.clone()
+    wrong[0, 1] = last = frozen.num_embeddings
+    with pytest.raises((IndexError, RuntimeError), match=f"index {last} at position 1 is out of range"):
+        graph(wrong)

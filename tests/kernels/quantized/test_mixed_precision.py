@@ -98,6 +98,8 @@ def test_the_smallest_compression_that_is_named_works():
     [
         (torch.ones(5, dtype=torch.int64), r"counts must be of shape \(1000,\), not \(5,\)"),
         (torch.zeros(ROWS, dtype=torch.int64), "no id was looked up in the training part"),
+        (torch.full((ROWS,), 0.5), "counts must be whole numbers of at least 0"),
+        (torch.full((ROWS,), -1), "counts must be whole numbers of at least 0"),
     ],
 )
 def test_bad_counts_are_named(given, message):
@@ -112,3 +114,20 @@ def test_counts_of_few_bits_are_counts_too():
     )
     assert torch.equal(small.kinds, large.kinds)
     assert sum(t.nbytes for t in [*small.parameters(), *small.buffers()]) <= 0.1 * ROWS * 16 * 4
+
+
+def test_a_model_in_low_precision():
+    plain = make()
+    low = copy.deepcopy(plain).bfloat16()
+    ids = torch.randint(ROWS, (20, 1), generator=torch.Generator().manual_seed(1))
+    assert torch.equal(low(ids), plain(ids).bfloat16())
+    assert low.materialize().dtype == torch.bfloat16
+
+
+def test_a_state_of_another_budget_changes_nothing():
+    module, other = make(0.1), make(0.2)
+    before, kinds = module.materialize(), module.kinds.clone()
+    with pytest.raises(ValueError, match="make it with the same budget"):
+        module.load_state_dict(other.state_dict())
+    assert torch.equal(module.kinds, kinds)
+    assert torch.equal(module.materialize(), before)

@@ -9,6 +9,7 @@ from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.drawable import drawn_part, fits
 from mirror.chart.left_out import left_out
 from mirror.schema.result_columns import result_table
+from mirror.table.table import plain_table
 
 SCATTER = ChartSpec("scatter", x="memory_mb", y="auc", color="method")
 
@@ -104,3 +105,9 @@ def test_panels_bars_and_colours_beyond_the_most_are_said():
     table = result_table(("method", "dataset", "auc"), rows)
     in_panels = left_out(ChartSpec("bar", x="method", y="auc", facet="dataset"), table)
     assert in_panels == "The first 40 of 100 bars are drawn."
+
+
+def test_rows_that_a_logarithmic_axis_cannot_show_are_not_told_as_missing() -> None:
+    table = plain_table(("x", "gain"), ((1.5, -2.0), (2.5, 0.0), (3.5, 5.0), (4.5, None)))
+    told = left_out(ChartSpec("scatter", x="x", y="gain", log_y=True), table)
+    assert told == "1 row has no x or no gain to draw. 2 rows are not above zero, which a logarithmic axis cannot show."

@@ -1,5 +1,6 @@
 """The figures: traces, axes, legends and escaped text. Their look is for eyes; this is their structure."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from result_tables import (
 
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.choose import choose
+from mirror.chart.draw import bins
 from mirror.chart.draw.figure import draw
 from mirror.chart.drawable import drawn_part
 from mirror.schema.result_columns import result_table
@@ -453,3 +455,12 @@ def test_panels_side_by_side_are_drawn_however_long_the_labels_between_them_are(
     cells = [(name, month, region, 1.0) for name, region in zip(names, "xyz", strict=True) for month in "pq"]
     table = plain_table(("dept", "month", "region", "v"), cells)
     assert draw(table, ChartSpec("heatmap", x="month", y="dept", color="v", facet="region")).data
+
+
+def test_intervals_of_large_numbers_have_a_width() -> None:
+    for count, least in ((1001, 10), (21, 3)):
+        values = [1.7e15 + k for k in range(count)]
+        ends = bins.edges(values)
+        assert all(a < b for a, b in itertools.pairwise(ends))
+        assert len([m for m in bins.members(values, ends) if m]) > least
+    assert bins.edges([0.1 * k for k in range(11)])[3] == 0.6

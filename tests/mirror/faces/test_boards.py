@@ -141,3 +141,24 @@ def test_who_may_only_ask_changes_no_board(monkeypatch: pytest.MonkeyPatch) -> N
     app.button(key="chart_add").click().run()
     assert "You may ask here" in texts(app)
     assert titles() == kept
+
+
+def test_what_another_tab_added_is_brought_back_too() -> None:
+    store = open_boards()
+    store.add("one", BoardItem("a", "SELECT 1 AS one"))
+    app = opened()
+    store.add("one", BoardItem("b", "SELECT 2 AS two"))  # elsewhere, meanwhile
+    app.button(key="board_drop").click().run()
+    press(app, "Bring back: 2 answers on one")
+    assert titles() == ["a", "b"]
+
+
+def test_boards_written_by_hand_keep_their_own_answers(tmp_path: Path) -> None:
+    item = '{{"name": "{0}", "items": [{{"question": "{0}", "sql": "SELECT {1} AS answer"}}]}}\n'
+    (tmp_path / "my.boards.jsonl").write_text(item.format("a", 11) + item.format("b", 22))
+    app = opened("a")
+    assert "11" in texts(app)
+    app.query_params["board"] = "b"
+    app.run()
+    assert "22" in texts(app)
+    assert "11" not in texts(app)

@@ -105,3 +105,10 @@ def test_points_lead_to_their_trials_with_the_way_back(monkeypatch: pytest.Monke
     assert ways["Compare these 2"].count("trial=") == 2
     app.multiselect(key="line").select("dense").run()  # another chart: nothing of it is selected
     assert "behind 2 points" not in texts(app)
+
+
+def test_a_trial_without_a_line_is_told(tmp_path: Path) -> None:
+    Store(str(tmp_path / "x.duckdb")).add([run("small_dim", 3.0, COMMITS[0], 0, sweep="followed")])
+    app = opened(view="Over commits", of="followed", at=f"small_dim{COMMITS[0]}-0")
+    assert "The trial that led here is on no line" in texts(app)
+    assert "is on no line" not in texts(opened(view="Over commits", of="followed", at=f"dense{COMMITS[3]}-3"))

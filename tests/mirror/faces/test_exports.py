@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -79,3 +80,10 @@ def test_the_notebook_of_a_follow_up_has_its_sql_alone(answer: Answer) -> None:
     book = exports.to_notebook(answer, None, ORIGIN, follows=True)
     assert "answer = ask(" not in book
     assert "run_sql(sql" in book
+
+
+def test_markdown_says_what_it_rests_on_and_what_was_cut(answer: Answer) -> None:
+    assert answer.table
+    assert answer.headline().limits in exports.to_markdown(answer, ORIGIN)
+    many = replace(answer.table, rows=answer.table.rows * 40, truncated=True)
+    assert "rows more were read, and there are others." in exports.to_markdown(replace(answer, table=many), ORIGIN)

@@ -139,3 +139,12 @@ def test_a_plan_is_there_again_after_a_visit_to_another_page() -> None:
         assert not app.exception
     assert app.text_input(key="form_lookup_num_rows").value == "123"
     assert app.text_input(key="form_lookup_batch_size").value == "64, 512"
+
+
+def test_a_second_plan_has_nothing_of_the_first() -> None:
+    app = opened(LOOKUP)
+    lookup = next(b for b in jobs.options().benchmarks if b.name == "lookup")
+    usual = next(a for a in lookup.axes if a.name == "batch_size")
+    app.session_state["plan"] = RunPlan(benchmark="lookup", methods=("dense", "hashed"))
+    app.run()
+    assert app.text_input(key="form_lookup_batch_size").value == str(usual.default)

@@ -1,7 +1,9 @@
 """The trail of questions, without a page."""
 
 from mirror.answer.answer import Answer
+from mirror.faces.pages.trails.address import Address
 from mirror.faces.pages.trails.trail import CANCELLED, MOST_STEPS, Trail, begun
+from mirror.table.table import plain_table
 
 
 def answered(question: str, sql: str = "SELECT 1") -> Answer:
@@ -93,3 +95,12 @@ def test_a_statement_is_compared_with_the_one_that_it_came_from() -> None:
     assert edited.sql_before == "SELECT 2"
     assert edited.back_to(0).sql_before is None
     assert edited.followed("c", answered("c", "SELECT 4")).sql_before == "SELECT 3"
+
+
+def test_a_link_without_its_sql_says_nothing_of_its_rows() -> None:
+    rows = plain_table(("a",), ((1,),))
+    long = Answer("answered", "a", sql=f"SELECT 1 AS a -- {'x' * 5000}", table=rows)
+    address = Address.of(chain("a").showing(long), "")
+    assert (address.sql, address.seen) == ("", "")
+    short = Answer("answered", "a", sql="SELECT 1 AS a", table=rows)
+    assert Address.of(chain("a").showing(short), "").seen == rows.mark

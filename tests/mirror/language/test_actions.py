@@ -36,6 +36,9 @@ def parts(plan: RunPlan) -> dict[str, Any]:
 
 
 PLANS: list[tuple[str, dict[str, Any]]] = [
+    ("run fiited at sparsity 0.3 on frappe", {"parameters": {"compression": (0.7,), "dataset": ("frappe",)}}),
+    ("run fiited at 80 percent on frappe", {"parameters": {"compression": (0.8,), "dataset": ("frappe",)}}),
+    ("run fiited at keep ratio 0.8 on frappe", {"parameters": {"compression": (0.8,), "dataset": ("frappe",)}}),
     (
         "run fiited at 0.95 on ML-206k",
         {
@@ -183,6 +186,8 @@ def test_the_engine_is_asked_for_requests_alone(monkeypatch: pytest.MonkeyPatch)
         ("run hashed since monday", ("names and values",)),
         ("run hashed with 1000 seeds", ("1 to 100 seeds",)),
         ("run hashed with seed 7", ("how many",)),
+        ("run hashed with seeds 1, 2 and 4", ("how many",)),
+        ("run hashed seeds=0,1,2", ("how many",)),
         ("run hashed in lookup and training", ("one benchmark",)),
         ("start quick with batch_size=0", ("batch size goes from",)),
         ("start quick with purple=3", ("purple",)),
@@ -276,3 +281,10 @@ def test_commands_are_lines_that_the_engine_can_plan(options: Options, tmp_path:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_left_out_of_a_family_does_not_run(options: Options) -> None:
+    methods = plan_of("run hashed, qr and cce except cce on frappe", options).methods
+    assert {"hashed", "quotient_remainder"} <= set(methods)
+    assert "cce" not in methods
+    assert "int8_qr" not in plan_of("run the quantized methods except int8_qr on frappe", options).methods

@@ -7,6 +7,7 @@ import pytest
 
 from mirror.answer.answering import ask
 from mirror.data.process.sandbox import Sandbox
+from mirror.language.ranking import cannot_be_asked
 
 NOW = datetime(2026, 3, 15, 10)
 
@@ -89,3 +90,22 @@ def test_a_question_over_the_results_is_asked_back(box: Sandbox, question: str, 
 
 def test_why_something_is_not_faster_is_asked_of_what_is_slower(box: Sandbox) -> None:
     assert ask("why is hashed not faster than dense in lookup", box, use_model=False, learnt=False).status == "answered"
+
+
+def test_a_question_of_which_not_all_is_read_is_refused(box: Sandbox) -> None:
+    long = "AUC by method " + "and I would very much like to know it " * 8 + "only on frappe"
+    answer = ask(long, box, use_model=False, learnt=False)
+    assert answer.status == "refused"
+    assert "64 are read" in answer.summary
+
+
+@pytest.mark.parametrize("said", ["100k parameters", "100,000 params", "half a million weights", "2M parameters"])
+def test_numbers_of_parameters_are_no_megabytes(box: Sandbox, said: str) -> None:
+    answer = ask(f"which methods have fewer than {said}", box, use_model=False, learnt=False)
+    assert answer.status == "refused"
+    assert "ask in MB" in answer.summary
+
+
+@pytest.mark.parametrize("said", ["10 % of the parameters", "a tenth of the parameters", "10x fewer parameters"])
+def test_shares_of_parameters_are_still_asked(said: str) -> None:
+    cannot_be_asked.check(f"AUC at {said}")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mirror.answer.results_follow_up import without_filter
 from mirror.language.edit.told_change import changes_told
 from mirror.query.spec import Filter, Metric, QuerySpec
 
@@ -38,3 +39,16 @@ def test_another_question_is_no_change() -> None:
     assert changes_told(BEFORE, QuerySpec("count", source="failures")) == ()
     lookups = (Filter("benchmark", "=", ("lookup",)),)
     assert changes_told(BEFORE, QuerySpec("groups", (Metric("latency_us", "avg"),), ("method",), filters=lookups)) == ()
+
+
+def test_the_filter_that_is_named_is_lifted() -> None:
+    since, fast = Filter("started_at", ">=", ("2026-11-16",)), Filter("latency_us", "<", (5000,))
+    before = QuerySpec("groups", (Metric("memory_mb", "avg"),), ("method",), filters=(since, fast), within=0.005)
+    for question, filters, within in (
+        ("drop the time filter", (fast,), 0.005),
+        ("drop the latency filter", (since,), 0.005),
+        ("remove the AUC limit", (since, fast), None),
+    ):
+        lifted = without_filter(question, before)
+        assert lifted
+        assert (lifted.filters, lifted.within) == (filters, within)

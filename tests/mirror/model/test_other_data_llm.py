@@ -423,3 +423,11 @@ def test_other_kinds_of_data(server, tmp_path, kind):
         assert "wrong" in server.requests[1]["messages"][-1]["content"]
     finally:
         shared(find(str(path))).close()
+
+
+def test_a_follow_up_that_the_model_asks_back_about_teaches_nothing(shop: str, server: Server) -> None:
+    first = asked(KNOWN, shop, use_model=False)
+    choices = ("which country has the most orders?", "which order has the largest amount?")
+    server.replies = [says(answer(choices=choices))]
+    back = asked("and how lopsided was it once?", shop, after=first)
+    assert (back.status, back.teaches) == ("ambiguous", False)

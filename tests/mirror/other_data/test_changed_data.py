@@ -164,3 +164,16 @@ def test_a_key_of_any_type_is_still_there(tmp_path: Path) -> None:
         assert missing(replace(asked, columns=(ColumnRef("visits", "gone"),)), database) == ("visits.gone",)
     finally:
         source.close()
+
+
+@pytest.mark.parametrize("change", ["no table", "texts"])
+def test_a_choice_that_is_gone_where_a_model_is_set_up(
+    change: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back = offered(path)
+    monkeypatch.setenv("MIRROR_LLM_MODEL", "m")
+    monkeypatch.setenv("MIRROR_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    write(path, *CHANGES[change])
+    taken = ask(CHOICE, db=str(path), after=back)
+    assert taken.status == "refused"
+    assert "no longer hold" in taken.summary

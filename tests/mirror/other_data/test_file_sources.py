@@ -498,3 +498,16 @@ def test_the_process_knows_no_key_of_its_parent(folder: Path, monkeypatch: pytes
             assert b"canary" not in Path(f"/proc/{data._child._process.pid}/{file}").read_bytes()
     finally:
         data.close()
+
+
+def test_truth_that_is_stored_as_text_is_compared_as_text(folder: Path) -> None:
+    path = folder / "flags.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, is_active BOOLEAN)")
+        told = [(1, "Ada", "true"), (2, "Bo", "false"), (3, "Cy", "true")]
+        connection.executemany("INSERT INTO customers VALUES (?, ?, ?)", told)
+    columns = OtherData(find(str(path))).source.schema().relation("customers").columns
+    assert {c.name: c.type for c in columns}["is_active"] == "text"
+    answer = ask("how many active customers", db=str(path), use_model=False, learnt=False)
+    assert answer.table
+    assert answer.table.rows == ((2,),)

@@ -1,6 +1,7 @@
 """SQL over rows that belong to others: conditions, counts and rankings are of the rows that the question means."""
 
 import sqlite3
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -106,6 +107,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("question", "count"),
     [
         ("number of orders on or before 2025-03-10", 66),
+        ("number of orders by 2025-03-10", 66),
+        ("number of orders as of 2025-03-10", 66),
         ("number of orders on or after 2025-03-10", 47),
         ("number of orders later than 2025-03-10", 46),
         ("number of orders in january and february 2025", 56),
@@ -133,3 +136,26 @@ def test_what_the_query_cannot_say_is_asked_back(file: str, question: str) -> No
 def test_times_that_are_listed_are_a_range_where_they_adjoin(words: str, has_range: bool) -> None:
     found = times_in(cut(f"total amount {words}"), NOW)
     assert any(said.time.operator == "between" for said in found) == has_range
+
+
+def test_times_of_sqlite_are_compared_however_they_are_written() -> None:
+    events = Relation("events", (Column("id", "integer"), Column("at", "timestamp")), ("id",))
+    condition = Predicate(ColumnRef("events", "at"), ">=", ("2026-03-14 10:00:00",))
+    asked = Asked("events", (Measure("count", "events"),), conditions=(condition,))
+    built = build(asked, Database("sqlite", "x", (events,)))
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE events (id, at)")
+    connection.executemany("INSERT INTO events VALUES (?, ?)", [(1, "2026-03-14T08:30:00"), (2, "2026-03-14T11:00:00")])
+    assert connection.execute(built.sql).fetchall() == [(1,)]
+
+
+def test_numbers_of_three_tables_stand_side_by_side(shop: sqlite3.Connection) -> None:
+    three = tuple(Measure("count", table) for table in ("customers", "orders", "tickets"))
+    assert rows(shop, Asked("customers", three)) == [(3, 3, 2)]
+
+
+def test_what_has_none_has_the_fewest(shop: sqlite3.Connection) -> None:
+    fewest = Asked("orders", (Measure("count", "orders"),), (GroupBy("customers"),), order=(0, False), ties=True)
+    assert [row[-2:] for row in rows(shop, fewest)] == [("Cy", 0)]
+    paid = replace(fewest, conditions=(Predicate(ColumnRef("orders", "status"), "=", ("paid",)),), ties=False, limit=2)
+    assert [row[-2:] for row in rows(shop, paid)] == [("Bo", 0), ("Cy", 0)]

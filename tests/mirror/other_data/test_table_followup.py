@@ -51,6 +51,8 @@ CHANGES = [
 REFUSED = [
     ("total amount by country", ["only purple"], "say nothing about “purple”"),
     ("total amount by country", ["only"], "changes nothing"),
+    ("total amount by country", ["in 2025", "2024 too"], "side by side are not read"),
+    ("total amount by country", ["in 2025", "also 2024"], "side by side are not read"),
     ("total amount by country", ["by country"], "changes nothing"),
     ("total amount by country", ["and the average amount"], "says more than what to change"),
     ("total amount by country", ["only Germany", "without Germany"], "Nothing would be left"),
@@ -205,3 +207,16 @@ def test_who_connects_is_no_part_of_what_is_saved_for_a_server() -> None:
     assert len(paths) == 1
     assert saved_path_of(find("postgresql://h/other").where) not in paths
     assert saved_path_of(find("mysql://h/shop").where) not in paths
+
+
+def test_a_presence_takes_the_place_of_its_opposite() -> None:
+    database = database_of("carhire")
+    before = asked_of({**CARS, "has": ["rentals of cars"]}, database)
+    (only,) = after(before, database, "without rentals").presences
+    assert only.absent
+
+
+def test_a_change_of_the_chart_leaves_the_rest_of_it() -> None:
+    for more in (("as bars", "on a log scale"), ("on a log scale", "as bars")):
+        chart = changed("total amount by country", *more).chart
+        assert (chart.type, chart.log_y) == ("bar", True)

@@ -297,3 +297,17 @@ def test_no_words_are_a_crash_and_all_sql_can_be_prepared(seed: int, database: D
             answered += 1
     connection.close()
     assert answered > 30
+
+
+def test_a_share_in_a_year_is_of_the_rows_of_that_year() -> None:
+    found = sql("share of paid orders in 2024", made_up.shop())
+    assert "WHERE orders.order_date >= '2024-01-01'" in found
+    assert "CASE WHEN orders.status = 'paid' THEN 1 END" in found
+
+
+def test_first_places_by_revenue_are_not_by_price() -> None:
+    shop = made_up.shop()
+    orders = made_up.relation("orders", {"id": "integer", "customer_id": "integer", "order_date": "date"})
+    tables = tuple(orders if r.name == "orders" else r for r in shop.relations)
+    found = sql("top 3 products by revenue", replace(shop, relations=tables))
+    assert "SUM(order_items.quantity * order_items.unit_price)" in found

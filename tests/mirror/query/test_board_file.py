@@ -1,5 +1,6 @@
 """Boards: in a person's order, changed by several at once without a loss; bad lines stay, bad input is a sentence."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -153,3 +154,11 @@ def test_items_without_an_id_are_told_apart(boards: Boards) -> None:
 def test_a_board_that_is_gone_is_not_renamed(boards: Boards) -> None:
     with pytest.raises(BoardError, match="The board “one” is gone"):
         boards.rename("one", "two")
+
+
+def test_items_of_a_board_have_ids_of_their_own(boards: Boards, tmp_path: Path) -> None:
+    item = {"question": "q", "sql": "SELECT 1"}
+    named = {**item, "id": "item 2"}
+    text = json.dumps({"name": "x", "items": [named, item, named]})
+    boards_path(tmp_path / "mirror.saved.jsonl").write_text(f"{text}\n")
+    assert len({i.id for i in boards.all()[0].items}) == 3

@@ -184,3 +184,29 @@ def test_format_keeps_the_meaning_and_survives_nonsense(box: Sandbox) -> None:
     assert box.run(tidy).rows == box.run(sql).rows
     assert format_sql("select ((( from") == "select ((( from"
     assert format_sql("") == ""
+
+
+def test_the_first_of_counted_groups_are_those_of_the_order(box: Sandbox) -> None:
+    by_size = QuerySpec(
+        "count", dimensions=("batch_size",), filters=LOOKUPS, order=(Order("batch_size", True),), limit=2
+    )
+    assert [row[0] for row in box.run(compile_sql(by_size)).rows] == [2048, 512]
+    sets = QuerySpec(
+        "count", dimensions=("method",), distinct="dataset", order=(Order("count_dataset", True),), limit=1
+    )
+    assert "ORDER BY count(DISTINCT dataset) DESC" in compile_sql(sets)
+
+
+def test_work_without_a_value_of_an_axis_has_its_baseline_too(box: Sandbox) -> None:
+    spec = QuerySpec(
+        "best",
+        MEMORY,
+        ("dataset", "optimizer", "method", "compression"),
+        ("dataset", "optimizer"),
+        filters=(Filter("benchmark", "=", ("training",)),),
+        order=BY_MEMORY,
+        within=0.05,
+    )
+    without = "SELECT count(*) FROM results WHERE benchmark = 'training' AND optimizer IS NULL"
+    assert box.run(without).rows != ((0,),)
+    assert {row[0] for row in box.run(compile_sql(spec)).rows} == {"frappe", "ml-206k", "synthetic"}

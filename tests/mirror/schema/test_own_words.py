@@ -16,8 +16,10 @@ def test_a_part_of_a_name_that_one_machine_has_names_it() -> None:
     assert _machines("epyc", "epyc-01", "laptop") == {"epyc-01"}
 
 
-def test_a_part_that_fits_several_machines_may_name_each() -> None:
-    assert _machines("epyc", "epyc-01", "epyc-03") == {"epyc-01", "epyc-03"}
+def test_a_part_of_several_names_names_them_all() -> None:
+    assert _machines("epyc", "epyc-01", "epyc-03") == {("epyc-01", "epyc-03")}
+    assert _machines("cores", "amd-epyc-2-cores", "intel-xeon-2-cores") == set()
+    assert _machines("epyc", "epyc", "epyc-03") == {"epyc", ("epyc", "epyc-03")}
 
 
 @pytest.mark.parametrize("name", ["old thinkpad", "epyc-01"])

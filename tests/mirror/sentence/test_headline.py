@@ -100,3 +100,10 @@ def test_a_full_stop_within_a_value_ends_no_sentence() -> None:
     assert headline(table.kept([True, True]), None, None, summary).limits == "Rests on 2 rows."
     single = plain_table(("city", "amount"), (("St. Louis", 9.0),))
     assert headline(single, None, None, "St. Louis: highest amount 9.").text == "St. Louis: highest amount 9."
+
+
+def test_all_that_is_not_there_is_told() -> None:
+    absent = "One machine has measured this: m; there is no other to compare it with. There is no row for b."
+    found = headline(plain_table(("name", "value"), ()), None, None, f"{absent} Mean 3. Rests on 2 rows.")
+    assert found.text == "Mean 3."
+    assert found.limits == f"{absent} Rests on 2 rows."

@@ -43,6 +43,16 @@ COMPARED = QuerySpec("groups", (MEAN_AUC, Metric("memory_mb", "avg")), ("method"
 PER_METHOD = QuerySpec("groups", (MEAN_LATENCY,), ("method",))
 
 GOLDEN = {
+    "courses of other ends": (
+        table(
+            "compression dataset auc n",
+            *((0.02, "a", 0.7, 3), (0.5, "a", 0.72, 3), (1.0, "a", 0.75, 3), (0.5, "b", 0.6, 3), (1.0, "b", 0.65, 3)),
+        ),
+        BY_COMPRESSION,
+        "AUC along compression, rises steadily from 0.7000 to 0.7500 on a (from compression 0.02 to compression 1); "
+        "rises steadily from 0.6000 to 0.6500 on b (from compression 0.5 to compression 1). "
+        "Rests on 15 trials in 5 rows.",
+    ),
     "trade-off": (
         trade_off("frappe"),
         TRADE_OFF,

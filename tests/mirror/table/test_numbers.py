@@ -4,6 +4,7 @@ import pytest
 
 from db.plain_text import plain_text
 from mirror.schema.catalog import entry
+from mirror.schema.result_columns import result_table
 from mirror.table.numbers import (
     NO_VALUE,
     describe,
@@ -129,3 +130,9 @@ def test_text_from_data_is_one_line_without_invisible_characters():
     assert plain_text("a\n\tb\x1b[31m\u202ec\u200b") == "a b [31m c"
     assert plain_text("x" * 100) == "x" * 59 + "…"
     assert plain_text("x" * 100, 10) == "x" * 9 + "…"
+
+
+@pytest.mark.parametrize("name", ["year", "model_year", "Release Year", "releaseYear"])
+def test_years_have_no_thousands(name):
+    (column,) = result_table((name,), ((1995,),)).columns
+    assert format_value(column, 1995) == "1995"

@@ -103,9 +103,11 @@ def compile_unit(source: str, target: Path, limit_s: float = COMPILE_LIMIT_S) ->
     try:
         _, said = process.communicate(source, timeout=limit_s)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
         raise CompileError(f"A generated kernel did not compile in {limit_s:g} s ({command[0]}).") from None
+    finally:
+        if process.poll() is None:  # too late, or Ctrl-C, which a session of its own does not hear
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if process.returncode:
         first = next((line for line in said.splitlines() if "error" in line), said.strip()[-200:])
         raise CompileError(
@@ -167,7 +169,8 @@ def one_at_a_time() -> Iterator[None]:
         yield
         return
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # the system releases it when its holder dies
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)  # the system releases it when its holder dies
         yield
 
 

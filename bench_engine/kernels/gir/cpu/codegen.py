@@ -179,7 +179,7 @@ class _Function(Printer):
                 self.close()
             return
         if loop.kind == "ragged":
-            begin, end = (self.value(bound, 0, lane) for bound in loop.bounds)
+            begin, end = (self.value(bound, 0) for bound in loop.bounds)
         else:
             begin, end = "0", self.size(loop.extent)
         if reductions and loop.kind == "reduce" and _splits(loop) and lane.copies <= 2:
@@ -315,7 +315,7 @@ class _Function(Printer):
             return [name + self.part]
         return [f"{name}_{copy}{self.part}" for copy in range(lane.copies)]
 
-    def value(self, argument: Argument, copy: int, lane: _Lane, vector: bool = False) -> str:
+    def value(self, argument: Argument, copy: int, vector: bool = False) -> str:
         """An argument as C++; splat where a vector is wanted and it is a number."""
         if isinstance(argument, str):
             if argument in self.vectors:
@@ -357,11 +357,11 @@ class _Function(Printer):
     def compute(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> str:
         if instr.result in self.integers:
             return self.integer(instr, lane)
-        args = [self.value(arg, copy, lane, vector) for arg in instr.args]
+        args = [self.value(arg, copy, vector) for arg in instr.args]
         return self.computed(instr.op, args)
 
     def integer(self, instr: Instr, lane: _Lane) -> str:
-        args = [str(int(a)) if isinstance(a, float) else self.value(a, 0, lane) for a in instr.args]
+        args = [str(int(a)) if isinstance(a, float) else self.value(a, 0) for a in instr.args]
         if instr.op == "size":
             return self.size(Size(int(float(args[0])), int(float(args[1]))))
         return self.computed(instr.op, [*args, "&bad"] if instr.op in ("row", "upto") else args)
@@ -370,7 +370,7 @@ class _Function(Printer):
         buffer = str(instr.buffer)
         address = instr.place()
         stride = address.stride(lane.axis) if lane.axis else Size(0, 0)
-        offset = f" + {copy * lane.width} * {self.size(stride)}" if copy and stride else ""
+        offset = f" + {self.size(stride * (copy * lane.width))}" if copy and stride else ""
         return f"{buffer} + {self.address(address)}{offset}"
 
     def load(self, instr: Instr, copy: int, lane: _Lane, vector: bool) -> str:
@@ -379,7 +379,7 @@ class _Function(Printer):
             return self.size(buffer.elements)
         if instr.op in ("load_or", "peek"):
             address = self.address(instr.place())
-            other = self.value(instr.args[0], 0, lane) if instr.args else "0"
+            other = self.value(instr.args[0], 0) if instr.args else "0"
             return f"{address} < {self.size(buffer.elements)} ? {buffer.name}[{address}] : {other}"
         if not vector:
             return f"{buffer.name}[{self.address(instr.place())}]"
@@ -396,10 +396,10 @@ class _Function(Printer):
         stride = instr.place().stride(lane.axis) if lane.axis else Size(0, 0)
         if not stride:
             sign = "+=" if instr.op == "add_to" else "="
-            self.line(f"{instr.buffer}[{self.address(instr.place())}] {sign} {self.value(instr.args[0], 0, lane)};")
+            self.line(f"{instr.buffer}[{self.address(instr.place())}] {sign} {self.value(instr.args[0], 0)};")
             return
         for copy in range(lane.copies):
-            where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, lane, vector=True)
+            where, value = self.place(instr, copy, lane), self.value(instr.args[0], copy, vector=True)
             if instr.op == "add_to":
                 value = self.computed(
                     "add", [f"load_part({where}, {lane.left})" if lane.left else f"load({where})", value]
@@ -418,7 +418,7 @@ class _Function(Printer):
         vector = result in self.vectors
         own = vector and result in self.across
         for copy, name in enumerate(self.copies(result, lane)):
-            value = self.value(instr.args[0], copy, lane, vector)
+            value = self.value(instr.args[0], copy, vector)
             if own:
                 self.line(f"{name}.more({value}{f', {lane.left}' if lane.left else ''});")
             else:

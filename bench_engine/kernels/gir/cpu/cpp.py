@@ -13,8 +13,16 @@ from bench_engine.kernels.gir.backend.tuning import Candidate, best, ranked, sta
 from bench_engine.kernels.gir.cpu import codegen
 from bench_engine.kernels.gir.cpu.calibration import AHEAD, Machine, caches, machine
 from bench_engine.kernels.gir.cpu.cost import predict
-from bench_engine.kernels.gir.cpu.strategy import WHOLE, Strategy, bytes_looked_up, falls_apart, schedule, tiles
-from bench_engine.kernels.gir.program.ir import Buffer, Kernel, instructions
+from bench_engine.kernels.gir.cpu.strategy import (
+    WHOLE,
+    Strategy,
+    bytes_looked_up,
+    falls_apart,
+    lacks_vectors,
+    schedule,
+    tiles,
+)
+from bench_engine.kernels.gir.program.ir import Buffer, Kernel
 from bench_engine.kernels.gir.program.traffic import Caches
 
 _STREAMED = 4  # times the L2 cache that outputs must hold
@@ -47,8 +55,8 @@ class Cpp:
         for variant, body in variants.items():
             for strategy in _strategies(body, batch, threads, toolchain.vector_width(), on):
                 scheduled = schedule(body, strategy)
-                if any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(scheduled.body)):
-                    continue  # which lives on vectors
+                if lacks_vectors(scheduled):
+                    continue
                 said = f"{variant} unroll {strategy.unroll}" + (" stream" if strategy.stream else "")
                 said += f" tile {strategy.tile}" if strategy.tile > 1 else ""
                 said += " apart" if strategy.apart > 1 else ""

@@ -73,7 +73,7 @@ def _staged(kernel: Kernel) -> Kernel:
     """Columns that a product reads again and again are laid out as rows first, in the core's cache."""
     for number, nest in enumerate(kernel.body):
         for position, statement in enumerate(nest.body):
-            found = _column(kernel, statement) if isinstance(statement, Loop) else None
+            found = _column(statement) if isinstance(statement, Loop) else None
             if found is None:
                 continue
             load, column, inner = found
@@ -96,7 +96,7 @@ def _staged(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def _column(kernel: Kernel, statement: Loop) -> tuple[Instr, Loop, Loop] | None:
+def _column(statement: Loop) -> tuple[Instr, Loop, Loop] | None:
     """A load in loops i, j and k that goes along j in steps, along k by one, and along i not at all; with j and k."""
     for load, around in instructions((statement,)):
         if load.op != "load" or len(around) != 3 or around[1].kind != "par" or around[2].kind != "reduce":
@@ -174,6 +174,8 @@ def _score(kernel: Kernel, loop: Loop, integers: set[str]) -> float:
     for instr, around in instructions((loop,)):
         varies = any(arg in varying for arg in instr.uses())
         stride = instr.place().stride(loop.axis) if instr.address else Size(0, 0)
+        if stride and instr.writes and kernel.index[str(instr.buffer)].dtype != "f32":
+            return -inf  # vectors are of floats
         if (varies or stride) and instr.result:
             varying.add(instr.result)
         if instr.buffer in written and kernel.index[instr.buffer].place != "memory" and not stride:
@@ -284,6 +286,11 @@ def _peeked(
 def tiles(kernel: Kernel) -> bool:
     """Whether a tile would change anything."""
     return schedule(kernel, Strategy(tile=2)) != schedule(kernel, Strategy())
+
+
+def lacks_vectors(kernel: Kernel) -> bool:
+    """Whether a scheduled kernel has a `sumexp` in a loop without vectors, which there is no C++ for."""
+    return any(i.op == "sumexp" and around[-1].vec == 1 for i, around in instructions(kernel.body))
 
 
 def falls_apart(kernel: Kernel) -> bool:

@@ -42,7 +42,7 @@ def _scalar(value: Any) -> Argument:
 
 
 def _add(nest: Nest, x: Argument, y: Argument, alpha: float = 1, op: str = "add") -> Argument:
-    return nest.op(op, _scalar(x), _scalar(y) if alpha == 1 else nest.op("mul", _scalar(y), float(alpha)))
+    return nest.op(op, _scalar(x), _scalar(y) if alpha == 1 else nest.op("mul", _scalar(y), _scalar(alpha)))
 
 
 def _subtract(nest: Nest, x: Argument, y: Argument, alpha: float = 1) -> Argument:
@@ -112,7 +112,11 @@ POINTWISE: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _sum_of(low: Builder, value: torch.Tensor, x: View, dims: Any = None, keep: bool = False, **_: Any) -> View:
+def _sum_of(
+    low: Builder, value: torch.Tensor, x: View, dims: Any = None, keep: bool = False, dtype: Any = None
+) -> View:
+    if dtype not in (None, torch.float32):  # torch converts each element, and then sums
+        raise UnsupportedError(f"a sum of type {dtype}".replace("torch.", ""))
     return low.reduce(value, x, dims or [], "reduce_sum", _unchanged, keep)
 
 
@@ -124,8 +128,11 @@ def _var_mean(
     low: Builder, value: Any, x: View, dims: Any = None, correction: float | None = None, keepdim: bool = False
 ) -> tuple[View, View]:
     """Both from two passes over x; the second sums squares of differences from the mean."""
-    if dims is None:
+    if not dims:
         raise UnsupportedError("the variance over all dimensions")
+    taken = _scalar(1 if correction is None else correction)
+    if taken not in (0.0, 1.0):
+        raise UnsupportedError(f"a variance with the correction {taken}")
     mean = low.reduce(value[1], x, dims, "reduce_sum", _mean_of, keepdim)
     wide = mean if keepdim else _kept(mean, x, dims)
     squares = low.like(x)
@@ -136,7 +143,7 @@ def _var_mean(
     nest.done()
 
     def divided(nest: Nest, total: Argument, size: Size) -> Argument:
-        return nest.op("div", total, _number(nest, size + -int(1 if correction is None else correction)))
+        return nest.op("div", total, _number(nest, size + -int(taken)))
 
     return low.reduce(value[0], squares, dims, "reduce_sum", divided, keepdim), mean
 
@@ -206,6 +213,7 @@ def _embedding_bag(
         address = Address.of({place: at, **({bag: at * offsets.step} if bag else {})}, ids.offset + offsets.offset * at)
     else:
         total = nest.move("count", ids.buffer, Address())
+        nest.op("upto", nest.move("load", offsets.buffer, offsets.at([None])), 0.0)  # bags begin with the first id
         begin = nest.op("upto", nest.move("load", offsets.buffer, offsets.at([bag])), total)
         after = offsets.at([bag])
         end = nest.move("load_or", offsets.buffer, replace(after, offset=after.offset + offsets.strides[0]), total)
@@ -335,7 +343,8 @@ def _arange(low: Builder, value: torch.Tensor, start: int, end: Any, step: int =
 
 
 def _filled(low: Builder, value: torch.Tensor, shape: Any, number: float = 0.0, **_: Any) -> View:
-    return low.pointwise(value, lambda nest, x: x, [float(number)], {})
+    filler = _scalar(number)
+    return low.pointwise(value, lambda nest, x: x, [float(bool(filler)) if value.dtype == torch.bool else filler], {})
 
 
 OTHERS: dict[Any, Callable[..., Any]] = {

@@ -145,6 +145,8 @@ class _Lowering(Builder):
     def viewed(self, view: View, value: torch.Tensor, node: fx.Node) -> View:
         """What a view op gives: the sizes and strides that torch computed, taken relative to the view's buffer."""
         source = cast(fx.Node, node.args[0]).meta["val"]
+        if node.target is aten.as_strided.default and view.step is None and self.known(view.buffer).role == "input":
+            raise UnsupportedError("as_strided of an input, which counts from where its storage begins")
         shape, steps = tuple(map(size_of, value.shape)), tuple(map(size_of, value.stride()))
         own = zip(view.shape, view.strides, map(size_of, source.stride()), strict=True)
         if view.step is not None or all(size == ir.ONE or step == other for size, step, other in own):

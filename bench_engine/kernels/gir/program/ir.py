@@ -48,6 +48,11 @@ class UnsupportedError(Exception):
     """GIR cannot say this; the sentence says what."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says, or its name."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
 @dataclass(frozen=True, order=True)
 class Size:
     """`batch` * B + `const` elements."""

@@ -31,6 +31,7 @@ from bench_engine.kernels.gir.program.traffic import LEVELS, Caches, nest_traffi
 
 # Not worth computing twice, unless that saves a buffer.
 _EXPENSIVE = {"exp", "log", "log1p", "tanh", "erf", "ndtr", "div", "sqrt"}
+_CHECKS = ("row", "upto")  # of ids: a kernel that finds one outside gives up
 _BATCHES, _CACHES = (1, 4096), Caches()  # where a rewrite must not add bytes
 _L1_SHARE, _L2_SHARE = 24 * 1024, 128 * 1024  # what temps of one iteration may take
 
@@ -98,6 +99,7 @@ def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
         axes, body, store = chain
         loads = [(i, around) for i, around in ir.instructions(kernel.body) if i.reads and i.buffer == store.buffer]
         costly = any(isinstance(s, Instr) and s.op in _EXPENSIVE for s in body)
+        checks = any(isinstance(s, Instr) and s.op in _CHECKS for s in body)
         if not loads or (costly and len(loads) > 1) or kernel.index[str(store.buffer)].role != "temp":
             continue
         names = _Names(kernel)
@@ -105,7 +107,7 @@ def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
         after: Body = kernel.body[:position] + kernel.body[position + 1 :]
         for load, _ in loads:
             solution = solve(load.place(), store.place(), axes, ranges)
-            if solution is None:
+            if solution is None or (checks and not _takes_all(solution, axes, ranges)):
                 break
             values = {name: names.fresh() for name in defined(body)}
             inlined = renamed(body, solution, values)
@@ -114,6 +116,16 @@ def fuse_producer(kernel: Kernel) -> Iterator[Kernel]:
             after = renamed(after, values={str(load.result): last})
         else:
             yield kernel.with_body(tuple(loop for loop in after if isinstance(loop, Loop)))
+
+
+def _takes_all(solution: Mapping[str, Address], axes: dict[str, Size], ranges: Ranges) -> bool:
+    """Whether a load takes every element, axis for axis: what checks ids is not left out for some."""
+    return all(
+        not solution[axis].offset
+        and [(ranges.largest.get(name), step) for name, step in solution[axis].terms]
+        == ([] if extent == ir.ONE else [(extent + -1, ir.ONE)])
+        for axis, extent in axes.items()
+    )
 
 
 def _elementwise(kernel: Kernel, nest: Loop) -> tuple[dict[str, Size], Body, Instr] | None:
@@ -136,6 +148,8 @@ def fuse_sums(kernel: Kernel) -> Iterator[Kernel]:
         *made, store = chain[-1].body
         if not isinstance(store, Instr) or not store.writes or not any(isinstance(part, Loop) for part in made):
             continue
+        if any(i.writes or i.op in _CHECKS for i, _ in ir.instructions(tuple(made))):
+            continue  # all of it is stored, and all ids are checked, whichever are gathered
         uses = [i for i, _ in ir.instructions(kernel.body) if i.buffer == store.buffer and i is not store]
         if len(uses) != 1 or uses[0].op != "gather" or kernel.index[str(store.buffer)].role != "temp":
             continue

@@ -275,16 +275,19 @@ class _Places:
         return self.told(value)
 
 
-def _flat(value: Any) -> Iterator[Tensor]:
+_DEPTH = 8  # of collections in one another, as there
+
+
+def _flat(value: Any, depth: int = _DEPTH) -> Iterator[Tensor]:
     """Tensors in the order of csrc/python/call_signature.cpp."""
     if type(value) is Tensor:
         yield value
-    elif type(value) in (list, tuple):
+    elif depth and type(value) in (list, tuple):
         for item in value:
-            yield from _flat(item)
-    elif type(value) is dict:
+            yield from _flat(item, depth - 1)
+    elif depth and type(value) is dict:
         for item in value.values():
-            yield from _flat(item)
+            yield from _flat(item, depth - 1)
 
 
 def _does_nothing_else(call: Any) -> bool:
@@ -300,8 +303,8 @@ def _of_inference(arguments: Any) -> bool:
     return any(tensor.is_inference() for tensor in _flat(arguments))
 
 
-def _collections(value: Any) -> Iterator[Any]:
-    if type(value) in (list, tuple, dict) and value:
+def _collections(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
+    if depth and type(value) in (list, tuple, dict) and value:
         yield value
         for item in value.values() if type(value) is dict else value:
-            yield from _collections(item)
+            yield from _collections(item, depth - 1)

@@ -4,6 +4,7 @@ A global hook sees that call. Such a hook makes every module call slower, so it 
 of the whitelist that no model has called yet; creating one brings it.
 """
 
+import sys
 import threading
 import warnings
 import weakref
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from bench_engine.kernels.native.extension import KernelsNotBuiltError
 from bench_engine.kernels.parallel_op.entry import ways
 from bench_engine.kernels.parallel_op.entry.summary import Choice, Summary
 from bench_engine.kernels.parallel_op.entry.turns import Turns, own_hooks
@@ -145,12 +147,21 @@ class _Watch:
             return  # a table that is called by itself may belong to a model that is called later
         for module in known:
             self._pending.pop(id(module), None)
-        if any(module._compiled_call_impl is not None or _named(module, _LEFT_ALONE) for module in inside):
-            return  # its user compiles, or does something else that grouping would disturb
+        if any(_named(module, _LEFT_ALONE) for module in inside):
+            return  # its user does something that grouping would disturb
         weights = [weight for module in known for weight in module.parameters(recurse=False)]
         if any(type(weight) is not nn.Parameter for weight in weights):
             return  # sharded, quantized, lazy
-        ways.put_under(root, len(known), self._settings, self._remember)
+        for module in inside:  # parts that were called by themselves before: the whole takes their tables over
+            if isinstance(own := module.__dict__.get("_compiled_call_impl"), Turns | ways.Waiting):
+                own.take_off()
+        if any(module._compiled_call_impl is not None for module in inside):
+            return  # its user compiles
+        try:
+            ways.put_under(root, len(known), self._settings, self._remember)
+        except KernelsNotBuiltError as error:  # the call is the script's
+            said = " ".join(str(error).split())[:300]
+            print(f"Parallel OP leaves {type(root).__name__} as it is: {said}", file=sys.stderr)
 
     def _remember(self, stand_in: Turns | ways.Waiting) -> None:
         if isinstance(stand_in, Turns):  # whoever waits has done nothing yet

@@ -19,6 +19,7 @@ from bench_engine.kernels.parallel_op.plan import Mode, Output, Plan, Source, Ta
 # How deep collections and objects within the arguments are looked into, how many of them and of tensors, and how many
 # slices of the tensors are compared with ids by their numbers.
 _DEPTH, _MOST_OBJECTS, _MOST_TENSORS, _MOST_SLICES = 4, 10_000, 10_000, 10_000
+_MOST_NUMBERS = 1 << 26  # that are compared with ids, in all slices
 _NUMBERS = {torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16}
 
 # The first step is a position or a keyword; then positions, keys of dictionaries, and (name,) for attributes.
@@ -138,7 +139,7 @@ class _Copies:
     def __init__(self) -> None:
         self._bases: list[tuple[Tensor, Path]] = []
         self._slices: dict[torch.Size, dict[bytes, list[tuple[int, _Read]]]] = {}
-        self._left = _MOST_SLICES
+        self._left, self._numbers = _MOST_SLICES, _MOST_NUMBERS
         self._last = -1
 
     def add(self, tensor: Tensor, path: Path) -> None:
@@ -163,11 +164,12 @@ class _Copies:
         known: dict[bytes, list[tuple[int, _Read]]] = {}
         first = 0  # place of a slice: where it starts, over all arguments
         for base, path in self._bases:
-            whole = base.detach().to(torch.int64)
+            whole: Tensor | None = None
             for view in _views(base.shape, shape):
-                if self._left == 0:
+                if self._left == 0 or self._numbers < shape.numel():
                     return known
-                self._left -= 1
+                self._left, self._numbers = self._left - 1, self._numbers - shape.numel()
+                whole = base.detach().to(torch.int64) if whole is None else whole
                 taken = whole if view is None else _taken(whole, view)
                 place = first + (0 if view is None else view.start)
                 known.setdefault(_digest(taken), []).append((place, _Read(path, view, copied=True)))

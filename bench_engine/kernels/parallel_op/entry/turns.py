@@ -512,14 +512,14 @@ def _undisturbed(times: list[int]) -> float:
     return sorted(times)[len(times) // 4]
 
 
-def _alike(value: Any) -> Any:
-    """What counts of an argument when calls are put into buckets."""
+def _alike(value: Any, depth: int = 8) -> Any:
+    """What counts of an argument when calls are put into buckets, of so many collections in one another."""
     if isinstance(value, Tensor):
         return (value.numel().bit_length(), value.dtype, value.device)
-    if isinstance(value, (list, tuple)):
-        return (len(value).bit_length(), _alike(value[0])) if value else 0
-    if isinstance(value, dict):
-        return (len(value).bit_length(), _alike(next(iter(value.values())))) if value else 0
+    if depth and isinstance(value, (list, tuple)):
+        return (len(value).bit_length(), _alike(value[0], depth - 1)) if value else 0
+    if depth and isinstance(value, dict):
+        return (len(value).bit_length(), _alike(next(iter(value.values())), depth - 1)) if value else 0
     return type(value)
 
 

@@ -63,7 +63,7 @@ def _of_method(node: Node) -> Effect:
     if name in ("backward", *_RESHAPING) or not hasattr(torch.Tensor, name):
         return BARRIER
     if name in _INPLACE_METHODS:
-        return _writing(node, node.args[:1])
+        return _writing(node.args[:1])
     return _by_name(node, name)
 
 
@@ -76,7 +76,7 @@ def _of_function(node: Node) -> Effect:
         overloads = [getattr(target, overload) for overload in target.overloads()]
         return PURE if not any(_of_schema(overload) or _draws(overload) for overload in overloads) else BARRIER
     if target in _INPLACE_OPERATORS:
-        return _writing(node, node.args[:1])
+        return _writing(node.args[:1])
     if name in _HARMLESS or _is_check(name):
         return PURE
     if name in _STATEFUL or name in _RESHAPING or name.startswith(("_set_", "set_grad")):
@@ -104,7 +104,7 @@ def _by_name(node: Node, name: str) -> Effect:
         written.append(node.kwargs["out"])
     if name in _NORMALISING or _argument(node, "max_norm") is not None:
         written += [*node.args[1:], *node.kwargs.values()]
-    return _writing(node, written, random) if written else RANDOM if random else PURE
+    return _writing(written, random) if written else RANDOM if random else PURE
 
 
 def _argument(node: Node, name: str) -> Any:
@@ -133,7 +133,7 @@ def _of_overload(node: Node, target: torch._ops.OpOverload) -> Effect:
     ]
     random = _draws(target)
     if written or target._schema.is_mutable:
-        return _writing(node, written, random)
+        return _writing(written, random)
     if random:
         return RANDOM
     return BARRIER if node.is_impure() else PURE
@@ -152,6 +152,6 @@ def _is_check(name: str) -> bool:
     return name.startswith(("_assert", "_check", "sym_constrain_range"))
 
 
-def _writing(node: Node, arguments: Any, random: bool = False) -> Effect:
+def _writing(arguments: Any, random: bool = False) -> Effect:
     written = tuple(leaf for leaf in tree_leaves(tuple(arguments)) if isinstance(leaf, Node))
     return Effect(random=random, written=written) if written else BARRIER

@@ -29,7 +29,7 @@ from mirror.table.wording import counted
 _ACROSS = 2
 _HEIGHT = 480  # pixels of what stands there until an answer is made
 _BOARD = "board"  # of the address
-_ANSWERS = "board_answers"  # in the session's state: item -> its answer
+_ANSWERS = "board_answers"  # in the session's state: what is asked -> its answer
 _REMOVED, _FAILED = "board_removed", "board_failed"
 
 
@@ -111,12 +111,13 @@ def _grid(store: Boards, board: Board) -> None:
 def _answer(item: BoardItem) -> Answer:
     """The answer of an item, made once for as long as the board is open."""
     state = st.session_state
-    made: dict[str, Answer] = state.setdefault(_ANSWERS, {})
-    if item.id not in made:
+    made: dict[tuple[str, ...], Answer] = state.setdefault(_ANSWERS, {})
+    key = (item.id, item.question, item.sql, item.source)  # boards that are written by hand share ids
+    if key not in made:
         # What this session has open may have a password, which no board keeps.
         place = opened.of_link(item.source) if item.source else None
-        made[item.id] = ask_item(item, place.db if place else item.source or None)
-    return made[item.id]
+        made[key] = ask_item(item, place.db if place else item.source or None)
+    return made[key]
 
 
 def _card(store: Boards, board: Board, at: int, item: BoardItem, answer: Answer) -> None:
@@ -194,9 +195,10 @@ def _remove(store: Boards, board: Board, at: int, item: BoardItem) -> None:
 
 
 def _drop(store: Boards, board: Board) -> None:
-    if _tried(store.drop, board.name):
-        if board.items:
-            st.session_state[_REMOVED] = (board.name, tuple(enumerate(board.items)))
+    gone: list[Board | None] = []
+    if _tried(lambda: gone.append(store.drop(board.name))):
+        if gone[0] and gone[0].items:  # another tab may have added to it since it was drawn
+            st.session_state[_REMOVED] = (gone[0].name, tuple(enumerate(gone[0].items)))
         else:  # there is nothing to bring back
             st.session_state.pop(_REMOVED, None)
         st.query_params.pop(_BOARD, None)

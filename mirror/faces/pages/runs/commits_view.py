@@ -79,7 +79,14 @@ def _lines(box: Sandbox, found: History) -> None:
         "configurations", [line.name for line in found.lines], key=_LINES, max_selections=MOST_LINES,
         placeholder="those that changed most", bind="query-params",
     )  # fmt: skip
-    lines = found.chosen(names, st.query_params.get_all(_AT))
+    at = st.query_params.get_all(_AT)
+    lines = found.chosen(names, at)
+    if at and not names and not any(run.trial_id in at for line in lines for run in line.runs):
+        st.info(prose(
+            f"The trial that led here is on no line: its configuration has one {found.by} here, or no share of a "
+            "baseline. Those that changed most are drawn; "
+            f"`python -m bench_engine run {found.sweep} --force` measures all again."
+        ))  # fmt: skip
     shown = _drawn(box.url, box.version(), found.sweep, found.by, found.relative, tuple(x.name for x in lines))
     with st.container(key="headline"):
         st.markdown(plain(shown.told[0]))
@@ -173,6 +180,7 @@ def _drawn(url: str, version: str, sweep: str, by: str, relative: bool, names: t
 def _forget_lines() -> None:
     """Those of another sweep are others."""
     st.session_state[_LINES] = []
+    st.query_params.pop(_AT, None)
 
 
 def _address() -> dict[str, list[str]]:

@@ -43,7 +43,10 @@ class Address:
         known = {at: form for at, _, form in given if len(form) <= LONGEST_FORM}
         forms = tuple(known.get(str(i), "") for i in range(len(linked)))
         seen = str(st.query_params.get("seen", ""))[:_LONGEST_MARK]
-        return cls(linked, str(st.query_params.get("sql", ""))[:_LONGEST_SQL], forms, seen, source)
+        sql = str(st.query_params.get("sql", ""))
+        if len(sql) > _LONGEST_SQL:  # half a statement may run, and say something else
+            sql = seen = ""
+        return cls(linked, sql, forms, seen, source)
 
     @classmethod
     def of(cls, shown: Trail | None, source: str) -> "Address":
@@ -54,7 +57,9 @@ class Address:
         sql, table = answer.sql or "", answer.table
         not_of_words = shown.step.edited or answer.engine == "llm"
         kept = not_of_words and shown.questions and len(sql) <= _LONGEST_SQL
-        return cls(shown.questions, sql if kept else "", shown.forms, table.mark if table else "", source)
+        lost = not_of_words and not kept  # then the address leads to the question as it was asked: to other rows
+        mark = table.mark if table and not lost else ""
+        return cls(shown.questions, sql if kept else "", shown.forms, mark, source)
 
     @property
     def rest(self) -> "Address":

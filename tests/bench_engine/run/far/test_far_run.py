@@ -121,6 +121,15 @@ def test_what_only_this_side_has_of_that_machine_is_done_there_too(engine, far: 
     assert (engine.entries(), far.entries()) == (before, before)
 
 
+def test_a_run_that_ended_with_other_code_is_not_attached_to(engine, far: Far) -> None:
+    path = str(engine.file("ok"))
+    assert main(["run", path, *AT]) == 0
+    (note,) = runs.runs_dir(far.journal).glob("*.far")
+    note.write_text(json.dumps({**json.loads(note.read_text()), "code": "other", "received": False}))
+    assert main(["run", path, *AT]) == 0
+    assert len(far.states()) == 2
+
+
 @pytest.mark.parametrize("lines", [3, 5])
 def test_a_lost_line_is_made_again(engine, far: Far, lines: int, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     path = str(engine.file("slow", batch_size=[1, 2]))

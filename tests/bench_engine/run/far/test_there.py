@@ -58,3 +58,14 @@ def test_a_log_is_told_in_whole_lines(engine) -> None:
         file.write(b" line\n")
     assert session._log("r", 9) == (["second line"], 21)
     assert session._log("none", 0) == ([], 0)
+
+
+def test_entries_are_sent_without_listing_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "results.journal"
+    folder.mkdir()
+    (folder / "0001-1.ok.json").write_text("{}")
+    monkeypatch.setattr(Path, "glob", lambda *_: pytest.fail("it lists all"))
+    there.Session(tmp_path / "results.duckdb")._send({"0001-1"}, set())
+    assert '"entry"' in capsys.readouterr().out

@@ -1,5 +1,7 @@
 """Starts joined: one result, its numbers over all of them, and how many there are to be."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench_engine.run.groups import joined_starts
@@ -71,3 +73,13 @@ def unclear(low: float, high: float, verdict: str = "same") -> TrialResult:
 def test_how_many_starts(spent: list[Spent], result: TrialResult, more: bool) -> None:
     assert joined_starts.USUAL == 5
     assert another(3, spent, [result]) is more
+
+
+def test_metrics_of_plug_ins_are_of_all_starts() -> None:
+    starts = [replace(start(100), curves=(("norm_ms", 0, value), ("loss", 4, value))) for value in (1.0, 3.0)]
+    assert set(joined(starts).curves) == {("norm_ms", 0, 2.0), ("loss", 4, 3.0)}
+
+
+def test_the_load_is_that_before_the_first_start() -> None:
+    starts = [replace(start(100), environment={"load_before": load}) for load in (0.1, 2.4)]
+    assert joined(starts).environment["load_before"] == 0.1

@@ -8,10 +8,10 @@ import pytest
 
 from mirror.language.neural.action_language import Action, Inexpressible, State
 from mirror.language.neural.items import MOST_TOKENS, Items
-from mirror.language.neural.results_actions import ResultsReader, ResultsWriter, bare_of
+from mirror.language.neural.results_actions import ResultsReader, ResultsWriter, _end_of, _in_unit_of, bare_of
 from mirror.language.neural.results_grammar import RESULTS_LANGUAGE
 from mirror.language.neural.results_items import MOST_COLUMNS, MOST_LITERALS, MOST_UNSAID, results_items
-from mirror.language.neural.results_numbers import NumberSaid
+from mirror.language.neural.results_numbers import BYTES, TIME, NumberSaid
 from mirror.language.neural.results_reader import network_readings
 from mirror.query.spec import Filter, Metric, Order, QuerySpec
 from tests.mirror.language.neural.results_questions import NOW, PROFILE, QUESTIONS, form_of
@@ -115,3 +115,22 @@ def test_readings_that_differ_in_order_alone_are_one() -> None:
     assert len(said) == len(found) > 1
     assert [r.score for r in found] == sorted((r.score for r in found), reverse=True)
     assert sum(math.exp(r.score) for r in found) < 1.0001
+
+
+def test_numbers_are_in_the_unit_of_their_column() -> None:
+    ms, mb = NumberSaid("number", 0, 2, 5000, None, TIME), NumberSaid("number", 0, 2, 10, None, BYTES)
+    assert _in_unit_of("latency_us", ms) == 5000
+    assert _in_unit_of("duration_s", ms) == 0.005
+    assert _in_unit_of("bytes_moved", mb) == 10_000_000
+    for wrong in ("bandwidth_gb_s", "batch_size"):
+        with pytest.raises(Inexpressible):
+            _in_unit_of(wrong, mb)
+
+
+def test_ends_are_of_the_benchmarks_that_can_answer() -> None:
+    by = {"lookup": {"embedding_dim": (16, 256)}, "training": {"embedding_dim": (16, 64)}}
+    held = replace(PROFILE, distinct={**PROFILE.distinct, "embedding_dim": (16, 64, 256)}, distinct_by_benchmark=by)
+    assert _end_of("embedding_dim", "max", (), held, ["auc"]) == 64
+    assert _end_of("embedding_dim", "max", (), held, []) == 256
+    lookups = (Filter("benchmark", "=", ("lookup",)),)
+    assert _end_of("embedding_dim", "max", lookups, held, ["memory_mb"]) == 256

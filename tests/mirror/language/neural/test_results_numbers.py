@@ -38,6 +38,8 @@ def _said(question: str) -> list[tuple[float, str]]:
         ("sixteen thirty-two sixty four", [16, 32, 64]), ("one, two and four threads", [1, 2, 4]),
         ("one or two", [1, 2]), ("eight or sixteen", [8, 16]), ("dims 8 16 32", [8, 16, 32]),
         ("which one is best", [1]), ("the best of 2026", [2026]), ("seed 1 in 2026", [1, 2026]),
+        ("latency at d=64 b=512", [64, 512]), ("d16 B512", [16, 512]), ("l=2", [2]), ("l10", [10]),
+        ("which machine has the largest L3 cache", []), ("operators that fit L2", []),
         ("a 1024 of it", [1024]),
         ("vectors of sixteen and a tenth of the parameters", [16, 0.1]),
         ("sixteen and a quarter of the parameters", [16, 0.25]), ("dim 16 and a million rows", [16, 1_000_000]),
@@ -61,7 +63,8 @@ def test_plain_numbers(question: str, numbers: list[float]) -> None:
         ("a tenth of one percent", [(0.001, SHARE), (0.999, REST), (0.1, RAW)]),
         ("half a gigabyte", [(500, BYTES)]),
         ("twenty milliseconds", [(20_000, TIME), (0.02, SECONDS)]),
-        ("3 GB/s", [(3, RATE)]),
+        ("3 GB/s", [(3, RATE)]), ("10 GB per second", [(10, RATE)]), ("10GB/sec", [(10, RATE)]),
+        ("300 MB per second", [(0.3, RATE)]),
         ("sixteen times smaller", [(16, RAW), (0.0625, INVERSE)]),
         ("tenfold", [(10, RAW), (0.1, INVERSE)]),
         ("twice", [(2, RAW), (0.5, INVERSE)]),
@@ -125,6 +128,8 @@ def test_so_many_in_so_many(question: str, numbers: list[tuple[float, str]]) -> 
     ("question", "numbers"),
     [
         ("4 k", [(4, RAW), (4000, RAW)]),
+        ("512 min latency", [(512, RAW), (30_720_000_000, TIME), (30_720, SECONDS)]),
+        ("under 10 min on frappe", [(600_000_000, TIME), (600, SECONDS)]),
         ("16 and a half", [(16, RAW), (0.5, RAW), (16.5, RAW)]),
     ],
 )
@@ -146,7 +151,8 @@ def test_odd_texts_break_nothing(text: str) -> None:
     ("text", "values"),
     [("batch size 2,048", [2048]), ("batch size 16,384", [16384]), ("batch sizes 64,512", [64, 512]),
      ("1,000 rows", [1000]), ("1,048 rows", [1048]), ("compression point one", [0.1]),
-     ("zero point zero five", [0.05])],
+     ("zero point zero five", [0.05]),
+     ("seeds 0,1,2", [0, 1, 2]), ("seeds 0,1", [0, 1]), ("seeds=0,1", [0, 1]), ("0,1 kept", [0.1])],
 )  # fmt: skip
 def test_commas_of_thousands_and_points_in_words(text: str, values: list[float]) -> None:
     assert [n.value for n in numbers_of(cut(plain(text)))] == values

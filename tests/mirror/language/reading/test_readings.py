@@ -129,6 +129,7 @@ def test_the_cost_is_the_sum_of_its_terms() -> None:
         ("members of the purple club", "purple"),
         ('books called "Slow Fire"', "Slow Fire"),
         ("loans in 2024 or 2025", "2025"),
+        ("number of loans in 2024 within 3 days", "3"),
     ],
 )
 def test_what_a_reading_leaves_out_is_named(question: str, unread: str) -> None:
@@ -333,3 +334,9 @@ def test_covers_are_as_many_as_asked_for_and_the_cheapest_first() -> None:
     assert [c.cost for c in found] == sorted(c.cost for c in found)
     for cover in found:
         assert [s.end for s in cover.spans[:-1]] == [s.start for s in cover.spans[1:]]
+
+
+def test_an_age_is_counted_in_what_was_said_and_never_fails() -> None:
+    assert text_of(best("members younger than 10 days").asked)["where"] == ["members.birth_date > '2025-06-05'"]
+    for reading in readings("members older than 900000 days", DATABASE, NOW):  # before the calendar
+        assert "older" in reading.unread or not text_of(reading.asked).get("where")
