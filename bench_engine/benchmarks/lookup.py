@@ -49,6 +49,8 @@ def run(trial: Trial) -> Run:
         module = build(trial, num_rows, mode)
     except OutOfReachError as error:
         return TrialResult("skipped", error=str(error))
+    if backward and not any(p.requires_grad for p in module.parameters()):
+        return TrialResult("skipped", error=f"{trial.method} has no parameters to train: take direction forward.")
     requests = request_batches(num_rows, batch_size, bag_size, float(config["zipf_s"]), seed, BATCHES)
     if padding != NO_PADDING:
         requests = padded(requests, padding, seed)

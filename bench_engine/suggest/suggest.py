@@ -159,7 +159,9 @@ def carried_out(
         say(f"There are {rows:,} rows to train on: AUCs of so few tell little, give more.")
     names = {name for part in search.sweep.parts for name in part.methods}
     trainings = how
-    if any(_of_other_files(row, search.sizes) for row in _rows(search.sweep, how.url)):
+    store = Store(how.url)
+    there = store.path is None or store.path.exists()
+    if there and any(_of_other_files(row, search.sizes) for row in _rows(search.sweep, how.url)):
         say(f"The files of {search.sizes.data} are not those that were trained on before: all is trained anew.")
         trainings = replace(how, force=True)
     _run(search.sweep, trainings, OneByOne(lambda: build_ahead(names, say), time_limit_s), say)

@@ -51,12 +51,12 @@ OWN = {
 # Where this fails: does the change alter what a trial measures? Then raise `measurement` of the benchmark in the
 # registry. Put the new hash here in any case.
 KNOWN = {
-    ("lookup", 4): "02d6b8743b74",
-    ("grouped_lookup", 2): "1db2fe3e166e",
-    ("embedding_step", 1): "6b5023857181",
-    ("memory_ops", 1): "42ddeb3be495",
-    ("callable", 1): "4544e1a6d7ac",
-    ("training", 3): "bca5f3eb0f1e",
+    ("lookup", 4): "809272348a1c",
+    ("grouped_lookup", 2): "3b2b8964e420",
+    ("embedding_step", 1): "d1c32efb7069",
+    ("memory_ops", 1): "2c7ea39d806d",
+    ("callable", 1): "5c4af6cdad50",
+    ("training", 3): "a64e8e9be400",
     ("answering", 1): "b434f7da90e0",
 }
 
