@@ -37,6 +37,6 @@ RECIPES: tuple[Recipe, ...] = (
         ),
     ),
     Recipe("hashed/intel-xeon-2-cores.jsonl.gz", (Step("hashed_lookup"), Step("hashed_quality"))),
-    Recipe("memory_ops/amd-epyc-2-cores.jsonl.gz", (Step("memory_ops_short"),)),
+    Recipe("memory_ops/amd-epyc-2-cores.jsonl.gz", (Step("memory_ops"),)),
     Recipe("parallel_op/amd-epyc-2-cores.jsonl.gz", (Step("parallel_op"),)),
 )
