@@ -129,11 +129,15 @@ def independent(a: Sequence[np.ndarray], b: Sequence[np.ndarray], seed: int = 0)
             return Ratio(value, 0.0, math.inf)
         variances.append(_variance(_log_medians(turns, _drawn(len(turns), rng)), len(turns)))
         freedoms.append(len(turns) - 1)
+    return apart(value, variances, freedoms)
+
+
+def apart(value: float, variances: Sequence[float], freedoms: Sequence[float]) -> Ratio:
+    """The ratio of two sides that know nothing of each other: variances add, freedom is that of Welch 1947."""
     total = sum(variances)
-    if total == 0 or math.isinf(total):
+    if not 0 < total < math.inf:
         return around(value, total, min(freedoms))
-    freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
-    return around(value, total, freedom)
+    return around(value, total, total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True)))
 
 
 def stretches(samples: np.ndarray) -> list[np.ndarray]:

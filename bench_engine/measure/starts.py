@@ -54,12 +54,7 @@ def independent(a: Sequence[Turns], b: Sequence[Turns], seed: int = 0) -> Ratio:
     if min(len(a), len(b)) < 2:
         return ratios.independent([t for turns in a for t in turns], [t for turns in b for t in turns], seed)
     one, other = (median(side, seed) for side in (a, b))
-    variances = one.variance, other.variance
-    total = sum(variances)
-    if not 0 < total < math.inf:
-        return ratios.around(one.value / other.value, total, min(one.freedom, other.freedom))
-    freedom = total**2 / sum(v**2 / f for v, f in zip(variances, (one.freedom, other.freedom), strict=True))
-    return ratios.around(one.value / other.value, total, freedom)
+    return ratios.apart(one.value / other.value, (one.variance, other.variance), (one.freedom, other.freedom))
 
 
 def _over_starts(values: Sequence[Ratio]) -> Ratio:

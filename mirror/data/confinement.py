@@ -7,6 +7,15 @@ import duckdb
 
 from mirror.data.plain_values import as_text
 
+# What a connection is made with, so that it loads nothing.
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 2,
+    "temp_directory": "",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+
 
 def lock(connection: duckdb.DuckDBPyConnection, memory_mb: int) -> None:
     """Take from the connection, for good, every way out of the snapshot; queries get `memory_mb` beside it.

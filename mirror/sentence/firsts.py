@@ -25,13 +25,19 @@ from mirror.table.wording import (
 )
 
 
+def ranking_of(table: Table, question: Question, roles: Roles) -> tuple[bool, list[str]]:
+    """Whether the highest is first, and what has a ranking each."""
+    metric = roles.metrics[0]
+    order = next((o for o in question.order if o.column == metric), None)
+    descending = order.descending if order else table.column(metric).better == "higher"
+    return descending, [p for p in question.partitions if p in differing(table, roles.dimensions)]
+
+
 def ranked_sentences(table: Table, spec: Question, roles: Roles) -> list[str]:
     """Who is first and by how much, or the first of each partition; nothing where no row has the metric."""
     metric = roles.metrics[0]
     column = table.column(metric)
-    order = next((o for o in spec.order if o.column == metric), None)
-    descending = order.descending if order else column.better == "higher"
-    partitions = [p for p in spec.partitions if p in differing(table, roles.dimensions)]
+    descending, partitions = ranking_of(table, spec, roles)
     found = configurations(table, roles, (metric,), partitions)
     # What is ranked is named even where it is the same everywhere: the one machine that is always first.
     same = {d: table.values(d)[0] for d in spec.dimensions if d not in spec.partitions}

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from db.plain_text import plain_text
 from mirror.chart.chart_spec import ChartSpec
 from mirror.chart.configurations import Configuration, by, configurations
-from mirror.query.roles import Roles, differing, roles_of
+from mirror.query.roles import Roles, roles_of
 from mirror.query.spec import QuerySpec, Question
-from mirror.sentence.firsts import first_two
-from mirror.sentence.rivals import baselines_of, number_of_rivals, paired
+from mirror.sentence.firsts import first_two, ranking_of
+from mirror.sentence.rivals import baselines_of, cost_and_quality, number_of_rivals, paired, two_rivals
 from mirror.sentence.verdicts import has_verdicts
 from mirror.table.numbers import cut_middle, describe, format_factor, format_value
 from mirror.table.table import Column, Table
@@ -175,9 +175,7 @@ def _ranked(table: Table, question: Question, roles: Roles) -> Headline | None:
     """The first, or how often each is first where different work has a first of its own."""
     metric = roles.metrics[0]
     column = table.column(metric)
-    order = next((o for o in question.order if o.column == metric), None)
-    descending = order.descending if order else column.better == "higher"
-    partitions = [p for p in question.partitions if p in differing(table, roles.dimensions)]
+    descending, partitions = ranking_of(table, question, roles)
     found = configurations(table, roles, (metric,), partitions)
     groups = by(found, partitions)
     if not groups:
@@ -258,7 +256,7 @@ def _trade_off(table: Table, roles: Roles, chart: ChartSpec) -> Headline | None:
     rival = table.domain.rival or ""
     if not {x, y} <= set(roles.metrics) or rival not in table.names:
         return _ends(table, roles, chart)
-    cost, quality = (y, x) if table.column(x).better == "higher" != table.column(y).better else (x, y)
+    cost, quality = cost_and_quality(table, x, y)
     if table.column(quality).better != "higher" or table.column(cost).better != "lower":
         return _ends(table, roles, chart)
     marked = baselines_of(table)
@@ -312,9 +310,7 @@ def _leading(roles: Roles, metric: str) -> Roles:
 def _two(table: Table, roles: Roles) -> Headline | None:
     """How two methods differ in each metric, as medians of pairs of equal work."""
     rival = table.domain.rival or ""
-    first, second = (m for m in table.values(rival).distinct if m is not None)
-    if first in baselines_of(table):
-        first, second = second, first
+    first, second = two_rivals(table)
     parts, facts, most = [], [], 0
     for metric in roles.metrics[:MOST_FACTS]:
         column = table.column(metric)

@@ -15,11 +15,21 @@ from mirror.table.wording import capital, difference, join, shortened, superlati
 _MOST_METRICS = 4
 
 
+def cost_and_quality(table: Table, x: str, y: str) -> tuple[str, str]:
+    """Quality is what should be high; where both or none should, what was asked for second."""
+    return (y, x) if table.column(x).better == "higher" != table.column(y).better else (x, y)
+
+
+def two_rivals(table: Table) -> tuple[Value, Value]:
+    """The two methods of a result, the baseline second."""
+    first, second = (m for m in table.values(table.domain.rival or "").distinct if m is not None)
+    return (second, first) if first in baselines_of(table) else (first, second)
+
+
 def trade_off_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[str]:
     """Who is best in quality, at what cost against the baseline, and who is on the Pareto front; per panel."""
     x, y = chart.x or "", chart.y or ""
-    # Quality is what should be high; where both or none should, what was asked for second.
-    cost, quality = (y, x) if table.column(x).better == "higher" != table.column(y).better else (x, y)
+    cost, quality = cost_and_quality(table, x, y)
     panels = [chart.facet] if chart.facet else []
     groups = by(configurations(table, roles, (x, y), panels), panels)
     if not groups:
@@ -52,9 +62,7 @@ def trade_off_sentences(table: Table, roles: Roles, chart: ChartSpec) -> list[st
 def two_methods_sentence(table: Table, roles: Roles) -> str:
     """How two methods differ in each metric, wherever both were measured."""
     rival = table.domain.rival or ""
-    first, second = (m for m in table.values(rival).distinct if m is not None)
-    if first in baselines_of(table):
-        first, second = second, first
+    first, second = two_rivals(table)
     parts = []
     for metric in roles.metrics[:_MOST_METRICS]:
         column = table.column(metric)

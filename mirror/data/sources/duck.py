@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from mirror.data.confinement import lock
+from mirror.data.confinement import SETTINGS, lock
 from mirror.data.data_source import OUT_OF_MEMORY, QueryError, QueryStopped
 from mirror.data.plain_values import sentence, take
 from mirror.data.sources.location import Location, SourceError
@@ -19,13 +19,6 @@ from mirror.schema.database import Column, ForeignKey, Relation, Type, shown
 
 QUERY_MB = 1024  # of a query, beside what is held
 SAMPLE_ROWS = 5_000_000
-SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "threads": 2,
-    "temp_directory": "",
-    "autoload_known_extensions": "false",
-    "autoinstall_known_extensions": "false",
-    "allow_community_extensions": "false",
-}
 _TYPES: tuple[tuple[str, Type], ...] = (
     (r"BOOLEAN", "boolean"), (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", "integer"), (r"DOUBLE|FLOAT|DECIMAL.*", "real"),
     (r"DATE", "date"), (r"TIMESTAMP.*", "timestamp"), (r"VARCHAR|ENUM.*", "text"),

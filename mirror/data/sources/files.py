@@ -8,11 +8,11 @@ from pathlib import Path
 
 import duckdb
 
-from mirror.data.confinement import lock
+from mirror.data.confinement import SETTINGS, lock
 from mirror.data.loading import csv_form, csv_table, encoding, workbook
 from mirror.data.loading.csv_form import FileError
 from mirror.data.loading.semantic_types import convert
-from mirror.data.sources.duck import QUERY_MB, SAMPLE_ROWS, SETTINGS, DuckSession, structure_of
+from mirror.data.sources.duck import QUERY_MB, SAMPLE_ROWS, DuckSession, structure_of
 from mirror.data.sources.location import Location, SourceError
 from mirror.data.sources.reader import Reader, Structure
 from mirror.data.sql_text import file_literal, literal, quoted
