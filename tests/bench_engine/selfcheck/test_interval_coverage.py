@@ -26,6 +26,15 @@ def test_every_ratio_is_that_of_the_lookups() -> None:
         assert name in SELF_CHECK_METHODS
 
 
+def test_the_rounds_that_are_shipped_are_those_of_the_docs() -> None:
+    home = Path(__file__).parents[3]
+    found = coverage.read(home / "db" / "studies" / "intervals" / "amd-epyc-2-cores.jsonl")
+    assert len(found) >= 100
+    docs = (home / "docs" / "measuring.md").read_text(encoding="utf-8")
+    for line in table(found):
+        assert line in docs
+
+
 def test_repeats_give_the_output_of_one() -> None:
     bag = method("dense_102").load()(50, 4, compression=1.0, mode="sum", repeats=3)
     ids = torch.randint(0, 50, (6, 2))
