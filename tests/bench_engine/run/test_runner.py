@@ -282,11 +282,13 @@ def test_what_a_killed_run_left_in_the_journal_is_brought_in(engine) -> None:
     assert len(engine.stored()) == 1
 
 
-def test_results_that_lost_their_log_have_the_journal_again_before_anything_runs(engine) -> None:
+@pytest.mark.parametrize("lost", ["file", "log"])
+def test_results_made_anew_have_the_journal_before_anything_runs(engine, lost: str) -> None:
     run(engine.sweep("ok"), executor=FakeExecutor())
     Path(engine.url).unlink()
-    Store(engine.url).ensure()
-    break_log(Path(engine.url))
+    if lost == "log":
+        Store(engine.url).ensure()
+        break_log(Path(engine.url))
     there = []
 
     def answer(_trial: Trial) -> TrialResult:
@@ -397,19 +399,6 @@ def test_a_forced_run_that_was_cancelled_does_not_go_on(engine) -> None:
 
     state = run(engine.sweep("ok", seeds=3), Options(force=True), FakeExecutor(answer))
     assert state.message == "1 of 3 done; --force measures all of them again."
-
-
-def test_results_made_anew_have_the_journal_before_anything_runs(engine) -> None:
-    run(engine.sweep("ok"), executor=FakeExecutor())
-    Path(engine.url).unlink()
-    there = []
-
-    def answer(_trial: Trial) -> TrialResult:
-        there.append(len(engine.stored()))
-        return OK
-
-    run(engine.sweep("ok", batch_size=[2]), executor=FakeExecutor(answer))
-    assert there == [1]
 
 
 def test_attempts_go_on_where_the_results_are_held_for_a_second(engine) -> None:
